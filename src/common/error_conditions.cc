@@ -1,0 +1,103 @@
+#include "common/error_conditions.h"
+
+#include <iterator>
+#include <unordered_map>
+
+namespace thalweg {
+namespace {
+
+using enum ErrorKind;
+
+// Names and SQLSTATEs are Spark's and Delta's; sorted by name.
+constexpr ErrorCondition kConditions[] = {
+    {"AMBIGUOUS_REFERENCE", "42704", Analysis},
+    {"ARITHMETIC_OVERFLOW", "22003", Arithmetic},
+    {"CALL_ON_STREAMING_DATASET_UNSUPPORTED", "42KDE", Analysis},
+    {"CANNOT_LOAD_STATE_STORE", "58030", Spark},
+    {"CANNOT_PARSE_INTERVAL", "22006", IllegalArgument},
+    {"CANNOT_PARSE_TIMESTAMP", "22007", DateTime},
+    {"CANNOT_RESOLVE_DATAFRAME_COLUMN", "42704", Analysis},
+    {"CAST_INVALID_INPUT", "22018", NumberFormat},
+    {"CAST_OVERFLOW", "22003", Arithmetic},
+    {"COLUMN_ALREADY_EXISTS", "42711", Analysis},
+    {"CONCURRENT_QUERY", "XXKST", Spark},
+    {"CONCURRENT_STREAM_LOG_UPDATE", "40000", Spark},
+    {"CONNECT_INVALID_PLAN", "56K00", InvalidPlanInput},
+    {"DATATYPE_MISMATCH", "42K09", Analysis},
+    {"DATA_SOURCE_NOT_FOUND", "42K02", Analysis},
+    {"DELTA_CONCURRENT_APPEND", "2D521", ConcurrentModification},
+    {"DELTA_CONCURRENT_DELETE_DELETE", "2D521", ConcurrentModification},
+    {"DELTA_CONCURRENT_DELETE_READ", "2D521", ConcurrentModification},
+    {"DELTA_CONCURRENT_TRANSACTION", "2D521", ConcurrentModification},
+    {"DELTA_FAILED_TO_MERGE_FIELDS", "22005", Analysis},
+    {"DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", "42K05", Analysis},
+    {"DELTA_MAX_COMMIT_RETRIES_EXCEEDED", "40000", Spark},
+    {"DELTA_METADATA_CHANGED", "2D521", ConcurrentModification},
+    {"DELTA_METADATA_MISMATCH", "42KDG", Analysis},
+    {"DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "23502", Spark},
+    {"DELTA_PATH_DOES_NOT_EXIST", "42K03", Analysis},
+    {"DELTA_PROTOCOL_CHANGED", "2D521", ConcurrentModification},
+    {"DELTA_STATE_RECOVER_ERROR", "XXKDS", Spark},
+    {"DELTA_TABLE_NOT_FOUND", "42P01", Analysis},
+    {"DELTA_TRUNCATED_TRANSACTION_LOG", "42K03", Spark},
+    {"DELTA_UNSUPPORTED_FEATURES_FOR_READ", "56038", Unsupported},
+    {"DELTA_UNSUPPORTED_FEATURES_FOR_WRITE", "56038", Unsupported},
+    {"DELTA_VERSIONS_NOT_CONTIGUOUS", "KD00C", Spark},
+    {"DIVIDE_BY_ZERO", "22012", Arithmetic},
+    {"FAILED_READ_FILE", "KD001", Spark},
+    {"FAULT_INJECTED", "XX000", Spark},
+    {"INTERNAL_ERROR", "XX000", Spark},
+    {"INVALID_ARRAY_INDEX", "22003", ArrayIndexOutOfBounds},
+    {"INVALID_CONF_VALUE", "22022", IllegalArgument},
+    {"INVALID_CURSOR", "HY109", Spark},
+    {"INVALID_HANDLE", "HY000", Spark},
+    {"INVALID_OPTION", "22023", IllegalArgument},
+    {"INVALID_SCHEMA", "42K07", Analysis},
+    {"KAFKA_DATA_LOSS", "22000", Spark},
+    {"MALFORMED_RECORD_IN_PARSING", "22023", Spark},
+    {"OPERATION_CANCELED", "HY008", Spark},
+    {"OUT_OF_MEMORY", "53200", Spark},
+    {"PARSE_MODE_UNSUPPORTED", "42601", Analysis},
+    {"PARSE_SYNTAX_ERROR", "42601", Parse},
+    {"PATH_NOT_ALLOWED", "42501", Analysis},
+    {"PATH_NOT_FOUND", "42K03", Analysis},
+    {"SQL_CONF_NOT_FOUND", "42K0I", SparkNoSuchElement},
+    {"STREAMING_CHECKPOINT_MISSING_METADATA_FILE", "42K03", Spark},
+    {"STREAMING_OUTPUT_MODE", "42KDE", Analysis},
+    {"STORAGE_FAILURE", "58030", Spark},
+    {"STREAM_FAILED", "XXKST", StreamingQuery},
+    {"TABLE_OR_VIEW_NOT_FOUND", "42P01", Analysis},
+    {"UNRESOLVED_COLUMN", "42703", Analysis},
+    {"UNRESOLVED_ROUTINE", "42883", Analysis},
+    {"UNSUPPORTED_DATATYPE", "0A000", Parse},
+    {"UNSUPPORTED_FEATURE", "0A000", Unsupported},
+    {"WRONG_NUM_ARGS", "42605", Analysis},
+    {"_LEGACY_ERROR_TEMP_3102", "", Analysis},
+};
+
+const std::unordered_map<std::string_view, const ErrorCondition*>& conditionIndex() {
+  static const auto index = [] {
+    std::unordered_map<std::string_view, const ErrorCondition*> map;
+    for (const ErrorCondition& condition : kConditions) map.emplace(condition.name, &condition);
+    return map;
+  }();
+  return index;
+}
+
+const ErrorCondition* lookUp(std::string_view name) {
+  const auto& index = conditionIndex();
+  if (auto it = index.find(name); it != index.end()) return it->second;
+  if (auto it = index.find(name.substr(0, name.find('.'))); it != index.end()) return it->second;
+  return nullptr;
+}
+
+}  // namespace
+
+const ErrorCondition& findErrorCondition(std::string_view name) {
+  const ErrorCondition* found = lookUp(name);
+  return found ? *found : *lookUp("INTERNAL_ERROR");
+}
+
+bool hasErrorCondition(std::string_view name) { return lookUp(name) != nullptr; }
+
+}  // namespace thalweg

@@ -1,0 +1,60 @@
+// The contract of a sink: a batch of rows is written by tasks and committed once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <arrow/type_fwd.h>
+
+#include "types/data_type.h"
+
+namespace thalweg {
+
+enum class OutputMode { Append, Update, Complete };
+
+// Writes the rows of one task. Used by one thread. close() makes them ready for the commit; a writer dropped without close
+// leaves nothing that a reader could see.
+class TaskWriter {
+ public:
+  virtual ~TaskWriter() = default;
+  virtual void write(const std::shared_ptr<arrow::RecordBatch>& batch) = 0;
+  virtual void close() = 0;
+};
+
+// One batch being written. openTask may be called from several threads, commit or abort once, after all tasks closed.
+class BatchWrite {
+ public:
+  virtual ~BatchWrite() = default;
+  virtual std::unique_ptr<TaskWriter> openTask(int taskId) = 0;
+
+  // Publishes all tasks' rows at once, or throws an Error and publishes nothing. A lost answer is resolved by reading back.
+  virtual void commit() = 0;
+  virtual void abort() noexcept = 0;
+  // Rows that the batch wrote; −1 where the sink does not count (as in Spark's progress).
+  virtual int64_t numOutputRows() const { return -1; }
+};
+
+struct StreamBatch {
+  int64_t batchId = 0;
+  std::string queryId;
+  std::string runId;
+  OutputMode mode = OutputMode::Append;
+  SchemaPtr schema;  // of the rows
+};
+
+// A streaming query's output. Calls come from the query's thread.
+class StreamSink {
+ public:
+  virtual ~StreamSink() = default;
+  // As progress shows it: "DeltaSink[file:/data/t]".
+  virtual std::string description() const = 0;
+  // Checks at start what can be checked before data flows: the mode, the schema, the target. Throws Error.
+  virtual void validate(OutputMode mode, const Schema& schema) = 0;
+  // Null when the batch is already in the target (a replay after a crash): nothing is to be run.
+  virtual std::unique_ptr<BatchWrite> beginBatch(const StreamBatch& batch) = 0;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,25 @@
+// Types and schemas as DDL text: "a INT, b STRUCT<c: STRING NOT NULL> COMMENT 'x'".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "types/data_type.h"
+
+namespace thalweg {
+
+// One type: "bigint", "array<struct<a: int>>", "decimal(10, 2)", "timestamp_ltz". Throws Error PARSE_SYNTAX_ERROR or
+// UNSUPPORTED_DATATYPE; depth is bounded.
+DataTypePtr parseTypeDdl(std::string_view text);
+
+// A list of columns, or struct<…>: always a struct type.
+SchemaPtr parseSchemaDdl(std::string_view text);
+
+// What a user may give as a schema: schema JSON (starts with '{'), a column list, or a single type. A single type that is
+// no struct becomes a struct with one column `value`, as Spark does.
+SchemaPtr parseUserSchema(std::string_view text);
+
+// "a INT,b STRING NOT NULL" (StructType.toDDL).
+std::string toDdl(const Schema& schema);
+
+}  // namespace thalweg
