@@ -10,6 +10,7 @@ using enum ErrorKind;
 
 // Names and SQLSTATEs are Spark's and Delta's; sorted by name.
 constexpr ErrorCondition kConditions[] = {
+    {"ALL_PARTITION_COLUMNS_NOT_ALLOWED", "KD005", Analysis},
     {"AMBIGUOUS_REFERENCE", "42704", Analysis},
     {"ARITHMETIC_OVERFLOW", "22003", Arithmetic},
     {"CALL_ON_STREAMING_DATASET_UNSUPPORTED", "42KDE", Analysis},
@@ -20,6 +21,7 @@ constexpr ErrorCondition kConditions[] = {
     {"CAST_INVALID_INPUT", "22018", NumberFormat},
     {"CAST_OVERFLOW", "22003", Arithmetic},
     {"COLUMN_ALREADY_EXISTS", "42711", Analysis},
+    {"COLUMN_NOT_FOUND", "42703", Analysis},
     {"CONCURRENT_QUERY", "XXKST", Spark},
     {"CONCURRENT_STREAM_LOG_UPDATE", "40000", Spark},
     {"CONNECT_INVALID_PLAN", "56K00", InvalidPlanInput},
@@ -29,12 +31,14 @@ constexpr ErrorCondition kConditions[] = {
     {"DELTA_CONCURRENT_DELETE_DELETE", "2D521", ConcurrentModification},
     {"DELTA_CONCURRENT_DELETE_READ", "2D521", ConcurrentModification},
     {"DELTA_CONCURRENT_TRANSACTION", "2D521", ConcurrentModification},
+    {"DELTA_DUPLICATE_COLUMNS_FOUND", "42711", Analysis},
     {"DELTA_FAILED_TO_MERGE_FIELDS", "22005", Analysis},
     {"DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES", "42K05", Analysis},
     {"DELTA_MAX_COMMIT_RETRIES_EXCEEDED", "40000", Spark},
     {"DELTA_METADATA_CHANGED", "2D521", ConcurrentModification},
     {"DELTA_METADATA_MISMATCH", "42KDG", Analysis},
     {"DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "23502", Spark},
+    {"DELTA_NULL_SCHEMA_IN_STREAMING_WRITE", "42P18", Analysis},
     {"DELTA_PATH_DOES_NOT_EXIST", "42K03", Analysis},
     {"DELTA_PROTOCOL_CHANGED", "2D521", ConcurrentModification},
     {"DELTA_STATE_RECOVER_ERROR", "XXKDS", Spark},
