@@ -103,6 +103,8 @@ std::shared_ptr<arrow::Array> ColumnConversion::convert(const std::shared_ptr<ar
   const arrow::Type::type id = array->type_id();
   if (wanted.id() == TypeId::Struct && id == arrow::Type::STRUCT)
     return convertStruct(*array, wanted, column);
+  if (wanted.id() == TypeId::Variant && id == arrow::Type::STRUCT)
+    return convertVariant(*array, wanted, column);
   if (wanted.id() == TypeId::Array && id == arrow::Type::LIST) return convertList(*array, wanted, column);
   if (wanted.id() == TypeId::Map && id == arrow::Type::MAP) return convertMap(*array, wanted, column);
   return convertLeaf(array, wanted, column);
@@ -124,6 +126,16 @@ std::shared_ptr<arrow::Array> ColumnConversion::convertStruct(const arrow::Array
   }
   return std::make_shared<arrow::StructArray>(toArrowType(wanted), rows.length(), std::move(children),
                                               validityOf(rows, memoryPool, *path));
+}
+
+std::shared_ptr<arrow::Array> ColumnConversion::convertVariant(const arrow::Array& array,
+                                                               const DataType& wanted,
+                                                               const std::string& column) const {
+  if (static_cast<const arrow::StructType&>(*array.type()).GetFieldIndex("typed_value") >= 0) {
+    throw unsupported("reading the shredded variant column " + column + " of " + *path);
+  }
+  const auto parts = DataType::structOf({{"value", binaryType()}, {"metadata", binaryType()}});
+  return arrow::MakeArray(retype(convertStruct(array, *parts, column)->data(), toArrowType(wanted)));
 }
 
 std::shared_ptr<arrow::Array> ColumnConversion::convertList(const arrow::Array& array, const DataType& wanted,

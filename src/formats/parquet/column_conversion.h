@@ -27,6 +27,8 @@ struct ColumnConversion {
  private:
   std::shared_ptr<arrow::Array> convertStruct(const arrow::Array& array, const DataType& wanted,
                                               const std::string& column) const;
+  std::shared_ptr<arrow::Array> convertVariant(const arrow::Array& array, const DataType& wanted,
+                                               const std::string& column) const;
   std::shared_ptr<arrow::Array> convertList(const arrow::Array& array, const DataType& wanted,
                                             const std::string& column) const;
   std::shared_ptr<arrow::Array> convertMap(const arrow::Array& array, const DataType& wanted,
