@@ -48,6 +48,7 @@ constexpr ErrorCondition kConditions[] = {
     {"DELTA_NO_RECREATABLE_HISTORY_FOUND", "KD009", Analysis},
     {"DELTA_NULL_SCHEMA_IN_STREAMING_WRITE", "42P18", Analysis},
     {"DELTA_PATH_DOES_NOT_EXIST", "42K03", Analysis},
+    {"DELTA_PATH_EXISTS", "42K04", Analysis},
     {"DELTA_PROTOCOL_CHANGED", "2D521", ConcurrentModification},
     {"DELTA_STATE_RECOVER_ERROR", "XXKDS", Spark},
     {"DELTA_TABLE_NOT_FOUND", "42P01", Analysis},

@@ -84,8 +84,10 @@ DataFileLayout makeDataFileLayout(Location table, const Metadata& metadata, cons
 DataFileWriter::DataFileWriter(const DataFileLayout& layout, PartitionValues values, int taskId)
     : layout_(layout), values_(std::move(values)) {
   passFaultPoint(FaultPoint::DataFileBefore);
-  relativePath_ = folderOf(layout, values_) + fmt::format("part-{:05}-{}-c000{}", taskId, randomUuid(),
-                                                          extensionOf(layout.parquet.compression));
+  // Spark's own two spellings.
+  const char* separator = layout.partitionColumns.empty() ? "-" : ".";
+  relativePath_ = folderOf(layout, values_) + fmt::format("part-{:05}-{}{}c000{}", taskId, randomUuid(),
+                                                          separator, extensionOf(layout.parquet.compression));
   path_ = layout.table.path + "/" + relativePath_;
   const SchemaPtr stored = DataType::structOf(columnsOf(layout, *layout.physicalSchema, /*partition=*/false));
   const SchemaPtr logical = DataType::structOf(columnsOf(layout, *layout.schema, /*partition=*/false));

@@ -36,7 +36,8 @@ DataFileLayout makeDataFileLayout(Location table, const Metadata& metadata, cons
 // and DataFileAfter (durable, not committed). A writer dropped without close() removes its file.
 class DataFileWriter {
  public:
-  // `values` are by physical name; `taskId` goes into the name: part-<5 digits>-<uuid>-c000.snappy.parquet.
+  // `values` are by physical name; `taskId` goes into the name: part-<5 digits>-<uuid>-c000.snappy.parquet,
+  // with ".c000" in partitioned tables.
   DataFileWriter(const DataFileLayout& layout, PartitionValues values, int taskId);
   ~DataFileWriter();
   DataFileWriter(const DataFileWriter&) = delete;
