@@ -79,7 +79,7 @@ void ClientHandle::noteError(int code, const char* reason) {
   trouble_ = text;
   const bool certificate = code == RD_KAFKA_RESP_ERR__SSL && text.find("certificate") != std::string::npos;
   if (code != RD_KAFKA_RESP_ERR__AUTHENTICATION && code != RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE && !certificate) return;
-  fatal_ = Error("KAFKA_CLIENT_FAILURE",
+  fatal_ = Error(kKafkaRefused,
                  "The Kafka brokers at " + bootstrapServers_ + " refused the connection; check the kafka.sasl.* and kafka.ssl.* options: " + text);
 }
 

@@ -56,6 +56,9 @@ class ClientHandle : public std::enable_shared_from_this<ClientHandle> {
   int failedDelivery_ = 0;
 };
 
+// Condition of errors that no retry mends.
+inline constexpr const char* kKafkaRefused = "KAFKA_CLIENT_FAILURE.CONNECTION_REFUSED";
+
 // librdkafka's error code as an Error that says what was being done. Missing topics and partitions get
 // UNKNOWN_TOPIC_OR_PARTITION, all else KAFKA_CLIENT_FAILURE.
 Error kafkaError(int code, const std::string& doing, const std::string& details = {});

@@ -32,6 +32,8 @@ ClientHandle::Settings fetchSettings(const KafkaClientConfig& config, const Kafk
   if (!config.settings.contains("fetch.message.max.bytes")) {
     settings["fetch.message.max.bytes"] = std::to_string(std::clamp(share, kMinFetchBytes, kMaxFetchBytes));
   }
+  // A fetch that waits for data holds up a partition that joins it; Java's 500 ms would be felt.
+  if (!config.settings.contains("fetch.wait.max.ms")) settings["fetch.wait.max.ms"] = "100";
   return settings;
 }
 

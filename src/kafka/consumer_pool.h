@@ -57,7 +57,7 @@ struct KafkaRange {
   std::chrono::milliseconds pollTimeout{120'000};
   const CancellationToken* cancellation = nullptr;  // seen within 100 ms in every wait
   // Called when offsets of the range are gone: throws to end the read, or returns to go on with what is left of the range.
-  std::function<void(const KafkaOffsetLoss&)> onLoss;
+  std::function<void(const KafkaOffsetLoss&)> onLoss = {};
 };
 
 // Used by one thread. Offsets may have holes (compaction, aborted transactions, control records): the range ends where the

@@ -15,7 +15,7 @@ class ClientHandle;
 
 // A client of its own, for a broker answers one connection's requests in order: offsets asked on a connection that also
 // fetches would wait behind the fetch that waits for data. Used by one thread at a time. Every call throws Error
-// KAFKA_CLIENT_FAILURE when the brokers do not answer in time or refuse, UNKNOWN_TOPIC_OR_PARTITION for what is not there,
+// KAFKA_CLIENT_FAILURE when the brokers do not answer in time (with .CONNECTION_REFUSED where no retry helps), UNKNOWN_TOPIC_OR_PARTITION for what is not there,
 // OPERATION_CANCELED once cancelled (null token: never); it returns within 100 ms of a cancellation.
 class KafkaOffsetClient {
  public:

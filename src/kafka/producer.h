@@ -17,10 +17,10 @@ namespace thalweg {
 struct KafkaRecord {
   std::string_view topic;
   int32_t partition = -1;  // −1: by the key's hash as Java's default partitioner, records without a key anywhere
-  std::optional<std::string_view> key;
-  std::optional<std::string_view> value;
+  std::optional<std::string_view> key = {};
+  std::optional<std::string_view> value = {};
   int64_t timestampMs = 0;  // 0: now
-  std::vector<std::pair<std::string_view, std::optional<std::string_view>>> headers;
+  std::vector<std::pair<std::string_view, std::optional<std::string_view>>> headers = {};
 };
 
 // Used by one thread. Records are copied on send, which waits while the client's queue is full. At least once: a failed
