@@ -13,10 +13,14 @@ namespace {
 
 constexpr std::chrono::milliseconds kWaitStep{50};
 constexpr int kSyslogWarning = 4;
+// A broker that is down makes librdkafka log each attempt to connect.
+constexpr std::chrono::seconds kSameLogAfter{10};
 
-void logCallback(const rd_kafka_t*, int level, const char* facility, const char* text) {
-  const LogLevel severity = level <= kSyslogWarning ? LogLevel::Warn : LogLevel::Debug;
-  if (logEnabled(severity)) logLine(severity, fmt::format("kafka: {}: {}", facility, text));
+// RD_KAFKA_RESP_ERR__DESTROY_BROKER of newer headers than Debian's.
+constexpr int kBrokerDestroyed = -137;
+
+void logCallback(const rd_kafka_t* handle, int level, const char* facility, const char* text) {
+  if (auto* client = static_cast<ClientHandle*>(rd_kafka_opaque(handle))) client->noteLog(level, facility, text);
 }
 
 void errorCallback(rd_kafka_t*, int code, const char* reason, void* opaque) {
@@ -89,6 +93,27 @@ void ClientHandle::pollAndCheck() {
   if (fatal_) throw *fatal_;
 }
 
+void ClientHandle::noteLog(int level, const char* facility, const char* text) {
+  const LogLevel severity = level <= kSyslogWarning ? LogLevel::Warn : LogLevel::Debug;
+  if (!logEnabled(severity)) return;
+  int64_t suppressed = 0;
+  {
+    std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (severity == LogLevel::Warn && lastFacility_ == facility && now - lastLogged_ < kSameLogAfter) {
+      ++suppressedLines_;
+      return;
+    }
+    if (severity == LogLevel::Warn) {
+      lastFacility_ = facility;
+      lastLogged_ = now;
+      suppressed = std::exchange(suppressedLines_, 0);
+    }
+  }
+  logLine(severity, fmt::format("kafka: {}: {}{}", facility, text,
+                                suppressed > 0 ? fmt::format(" ({} lines of this kind before it)", suppressed) : ""));
+}
+
 void ClientHandle::noteDelivery(int code) {
   std::lock_guard lock(mutex_);
   if (failedDelivery_ == 0) failedDelivery_ = code;
@@ -125,6 +150,25 @@ void ClientHandle::runBlocking(std::function<void()> call, const CancellationTok
     if (cancellation) cancellation->throwIfCancelled();
     pollAndCheck();
     lock.lock();
+  }
+}
+
+bool isTransient(int code) {
+  switch (code) {
+    case RD_KAFKA_RESP_ERR__TRANSPORT:
+    case RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
+    case kBrokerDestroyed:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT:
+    case RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE:
+    case RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT:
+    case RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION:
+    case RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE:
+    case RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH:
+    case RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE: return true;
+    default: return false;
   }
 }
 

@@ -44,6 +44,7 @@ class ClientHandle : public std::enable_shared_from_this<ClientHandle> {
   // Of librdkafka's callbacks.
   void noteError(int code, const char* reason);
   void noteDelivery(int code);
+  void noteLog(int level, const char* facility, const char* text);
 
  private:
   explicit ClientHandle(std::string bootstrapServers) : bootstrapServers_(std::move(bootstrapServers)) {}
@@ -54,10 +55,16 @@ class ClientHandle : public std::enable_shared_from_this<ClientHandle> {
   std::optional<Error> fatal_;
   std::string trouble_;
   int failedDelivery_ = 0;
+  std::string lastFacility_;
+  std::chrono::steady_clock::time_point lastLogged_;
+  int64_t suppressedLines_ = 0;
 };
 
 // Condition of errors that no retry mends.
 inline constexpr const char* kKafkaRefused = "KAFKA_CLIENT_FAILURE.CONNECTION_REFUSED";
+
+// True for what a broker's restart or a leader's move brings, and time mends.
+bool isTransient(int code);
 
 // librdkafka's error code as an Error that says what was being done. Missing topics and partitions get
 // UNKNOWN_TOPIC_OR_PARTITION, all else KAFKA_CLIENT_FAILURE.

@@ -1,6 +1,8 @@
 #include "kafka/offset_client.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include <librdkafka/rdkafka.h>
 
@@ -11,6 +13,7 @@ namespace thalweg {
 namespace {
 
 constexpr int kRequestTimeoutMs = 60'000;  // Java's default.api.timeout.ms
+constexpr std::chrono::milliseconds kRepeatAfter{100};
 
 struct ListFreer {
   void operator()(rd_kafka_topic_partition_list_t* list) const { rd_kafka_topic_partition_list_destroy(list); }
@@ -48,14 +51,53 @@ void requestMetadata(rd_kafka_t* handle, const std::string& topicName, MetadataA
   rd_kafka_metadata_destroy(metadata);
 }
 
+// Repeats a request while its error is one that time mends, for as long as Java's client does. `request` returns the error.
+template <typename Request>
+void repeatWhileTransient(ClientHandle& client, const CancellationToken* cancellation, const Request& request) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kRequestTimeoutMs);
+  while (isTransient(request()) && std::chrono::steady_clock::now() < deadline) {
+    if (!cancellation) {
+      std::this_thread::sleep_for(kRepeatAfter);
+    } else if (cancellation->waitFor(kRepeatAfter)) {
+      cancellation->throwIfCancelled();
+    }
+    client.pollAndCheck();
+  }
+}
+
 MetadataAnswer metadataOf(ClientHandle& client, const std::string& topic, const CancellationToken* cancellation) {
-  const auto answer = std::make_shared<MetadataAnswer>();
-  client.runBlocking([handle = client.get(), topic, answer] { requestMetadata(handle, topic, *answer); }, cancellation);
+  std::shared_ptr<MetadataAnswer> answer;
+  repeatWhileTransient(client, cancellation, [&] {
+    answer = std::make_shared<MetadataAnswer>();
+    client.runBlocking([handle = client.get(), topic, answer] { requestMetadata(handle, topic, *answer); }, cancellation);
+    return answer->error != RD_KAFKA_RESP_ERR_NO_ERROR || answer->topics.empty() ? answer->error : answer->topics.front().error;
+  });
   client.pollAndCheck();
   if (answer->error != RD_KAFKA_RESP_ERR_NO_ERROR) {
     throw kafkaError(answer->error, "The Kafka brokers did not tell their topics", client.lastTrouble());
   }
   return std::move(*answer);
+}
+
+struct OffsetsAnswer {
+  explicit OffsetsAnswer(const PartitionOffsets& positions)
+      : list(rd_kafka_topic_partition_list_new(static_cast<int>(positions.size()))) {
+    for (const auto& [partition, position] : positions) {
+      rd_kafka_topic_partition_list_add(list.get(), partition.topic.c_str(), partition.partition)->offset = position;
+    }
+  }
+  int firstError() const {
+    for (int i = 0; error == RD_KAFKA_RESP_ERR_NO_ERROR && i < list->cnt; ++i) {
+      if (list->elems[i].err != RD_KAFKA_RESP_ERR_NO_ERROR) return list->elems[i].err;
+    }
+    return error;
+  }
+  PartitionListPtr list;
+  rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
+};
+
+void requestOffsets(rd_kafka_t* handle, OffsetsAnswer& answer) {
+  answer.error = rd_kafka_offsets_for_times(handle, answer.list.get(), kRequestTimeoutMs);
 }
 
 }  // namespace
@@ -91,20 +133,12 @@ std::vector<std::string> KafkaOffsetClient::topicNames(const CancellationToken* 
 
 PartitionOffsets KafkaOffsetClient::listOffsets(const PartitionOffsets& positions, const CancellationToken* cancellation) {
   if (positions.empty()) return {};
-  struct Answer {
-    PartitionListPtr list;
-    rd_kafka_resp_err_t error = RD_KAFKA_RESP_ERR_NO_ERROR;
-  };
-  const auto answer = std::make_shared<Answer>();
-  answer->list.reset(rd_kafka_topic_partition_list_new(static_cast<int>(positions.size())));
-  for (const auto& [partition, position] : positions) {
-    rd_kafka_topic_partition_list_add(answer->list.get(), partition.topic.c_str(), partition.partition)->offset = position;
-  }
-  client_->runBlocking(
-      [handle = client_->get(), answer] {
-        answer->error = rd_kafka_offsets_for_times(handle, answer->list.get(), kRequestTimeoutMs);
-      },
-      cancellation);
+  std::shared_ptr<OffsetsAnswer> answer;
+  repeatWhileTransient(*client_, cancellation, [&] {
+    answer = std::make_shared<OffsetsAnswer>(positions);
+    client_->runBlocking([handle = client_->get(), answer] { requestOffsets(handle, *answer); }, cancellation);
+    return answer->firstError();
+  });
   client_->pollAndCheck();
   const std::string doing = "The offsets of the Kafka topic '" + positions.begin()->first.topic + "' cannot be read";
   if (answer->error != RD_KAFKA_RESP_ERR_NO_ERROR) throw kafkaError(answer->error, doing, client_->lastTrouble());
