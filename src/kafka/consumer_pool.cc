@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::minutes kIdleLimit{5};  // Spark's spark.kafka.consumer.cache.timeout
 constexpr int64_t kMinFetchBytes = 64 << 10;
-constexpr int64_t kMaxFetchBytes = 1 << 20;
+constexpr int64_t kMaxFetchBytes = 1 << 20;  // Java's max.partition.fetch.bytes
 // What one queued message costs at least, its bookkeeping in librdkafka counted.
 constexpr int64_t kMessageBytes = 512;
 
@@ -30,7 +30,7 @@ ClientHandle::Settings fetchSettings(const KafkaClientConfig& config, const Kafk
       {"queued.min.messages", std::to_string(std::clamp<int64_t>(share / kMessageBytes, 100, 100'000))},
   };
   if (!config.settings.contains("fetch.message.max.bytes")) {
-    settings["fetch.message.max.bytes"] = std::to_string(std::clamp(share, kMinFetchBytes, kMaxFetchBytes));
+    settings["fetch.message.max.bytes"] = std::to_string(std::clamp(share / 2, kMinFetchBytes, kMaxFetchBytes));
   }
   // A fetch that waits for data holds up a partition that joins it; Java's 500 ms would be felt.
   if (!config.settings.contains("fetch.wait.max.ms")) settings["fetch.wait.max.ms"] = "100";
