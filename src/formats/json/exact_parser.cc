@@ -268,8 +268,8 @@ ExactJsonParser::Result ExactJsonParser::convertFloating(const JsonNode& node, J
   const JsonToken token = reader_.token();
   if (token == JsonToken::Int || token == JsonToken::Float) {
     cell->real = reader_.numberAsDouble();
-    cell->single = reader_.isNonNumeric() && token == JsonToken::Float ? static_cast<float>(cell->real)
-                                                                       : plainNumberToFloat(reader_.numberText());
+    const bool plain = cell->real != 0 && !(token == JsonToken::Float && reader_.isNonNumeric());
+    cell->single = plain ? plainNumberToFloat(reader_.numberText()) : static_cast<float>(cell->real);
     return Result::Ok;
   }
   std::string_view text;

@@ -1,6 +1,7 @@
 // The fast way through a record: strict JSON whose every value fits the schema, read once, straight into columns.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,53 +12,66 @@
 namespace thalweg {
 
 // Takes a record only after all of it has been checked; for every other record says so and leaves no trace, and
-// ExactJsonParser gives the answer. One a thread.
+// ExactJsonParser gives the answer. One a thread; plan and writer must outlive it.
 class FastJsonParser {
  public:
-  // Records beside each other in memory, so that reading a little past one is harmless, need this many bytes behind the
-  // last one.
+  // So many bytes behind a record must be readable, whatever they hold: other records, or padding.
   static constexpr size_t kPadding = 64;
 
   FastJsonParser(const JsonPlan& plan, JsonRowWriter* writer);
 
-  // False where the plan's options or formats leave nothing to the fast way.
+  // False where the options' limits are not the usual ones.
   bool usable() const { return usable_; }
 
-  // Appends one row and returns true, or returns false. kPadding bytes behind the record must be readable.
+  // Appends one row and returns true, or returns false.
   bool parse(std::string_view record);
 
  private:
-  struct Frame;
-  struct Shape {
-    // How the last record wrote the field at each place of the object: the bytes from the end of the value before it (or
-    // the opening brace) to the beginning of its own value, and its index in the schema (-1: unknown to it).
-    struct Step {
-      std::string bytes;
-      int index = -1;
-    };
+  // How the last object wrote the field at one place: all bytes from the end of the value before it (or the opening brace)
+  // to the beginning of its own value.
+  struct Step {
+    static constexpr size_t kMaxBytes = 48;
+    std::array<char, kMaxBytes> bytes{};
+    uint32_t size = 0;
+    int index = -1;  // the field; -1: not in the schema
+  };
+  // A node with the column that it fills.
+  struct Target {
+    const JsonNode* node = nullptr;
+    JsonColumn* column = nullptr;
+    JsonColumn* keys = nullptr;  // of a map
+    std::vector<Target> children;
     std::vector<Step> steps;
   };
 
-  const char* object(const char* p, const JsonNode& node, JsonColumn* column, bool isRoot, size_t shape, int depth);
-  const char* value(const char* p, const JsonNode& node, JsonColumn* column, size_t shape, int depth);
-  const char* list(const char* p, const JsonNode& node, JsonColumn* column, size_t shape, int depth);
-  const char* map(const char* p, const JsonNode& node, JsonColumn* column, size_t shape, int depth);
-  const char* text(const char* p, const JsonNode& node, JsonColumn* column);
-  const char* number(const char* p, const JsonNode& node, JsonColumn* column);
-  const char* word(const char* p, const JsonNode& node, JsonColumn* column);
+  static Target bind(const JsonNode& node, JsonColumn* column);
+  static bool matches(const char* p, const Step& step);
+
+  // Each reads from `p` and returns where the value ends, or null where the exact parser must decide.
+  const char* value(const char* p, Target& target, int depth);
+  const char* object(const char* p, Target& target, int64_t row, int depth);
+  const char* fieldName(const char* p, Target& target, size_t place, int* index);
+  const char* list(const char* p, Target& target, int depth);
+  const char* map(const char* p, Target& target, int depth);
+  const char* string(const char* p, Target& target);
+  const char* number(const char* p, Target& target);
+  const char* word(const char* p, Target& target);
   const char* skip(const char* p, int depth);
+  const char* skipNested(const char* p, int depth);
+
   const char* stringEnd(const char* p, bool* plain);
-  size_t shapeOf(const JsonNode& node, size_t child) const;
+  const char* text(const char* p, std::string_view* text);
+  bool storeText(std::string_view text, Target& target);
+  bool timestamp(std::string_view text, int64_t* micros);
+  const char* blanks(const char* p) const;
   bool unescape(std::string_view raw, std::string* out) const;
-  size_t prepareShapes(const JsonNode& node);
 
   const JsonPlan& plan_;
   JsonRowWriter* writer_;
+  Target root_;
   bool usable_ = false;
   const char* end_ = nullptr;
   bool ascii_ = true;  // no byte of a string so far is beyond ASCII
-  std::vector<Shape> shapes_;
-  std::vector<std::vector<size_t>> childShapes_;
   std::string scratch_;
 };
 

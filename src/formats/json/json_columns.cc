@@ -146,11 +146,6 @@ void JsonColumn::appendNull() {
   }
 }
 
-void JsonColumn::closeBytes() {
-  offsets_.append(static_cast<int32_t>(values_.size()));
-  markValid();
-}
-
 void JsonColumn::closeList() {
   offsets_.append(static_cast<int32_t>(children_.back().length()));
   markValid();

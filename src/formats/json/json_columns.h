@@ -73,7 +73,10 @@ class JsonColumn {
   }
   // For strings made in place: write behind values(), then close the row.
   GrowingBuffer& values() { return values_; }
-  void closeBytes();
+  void closeBytes() {
+    offsets_.append(static_cast<int32_t>(values_.size()));
+    markValid();
+  }
   // After a list's elements, a map's entries (child 0 keys, child 1 values) or a struct's fields were appended.
   void closeList();
   void closeStruct() { markValid(); }

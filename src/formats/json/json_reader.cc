@@ -366,6 +366,8 @@ bool JsonReader::finishNumber(bool isFloat, size_t start, size_t integerDigits, 
 }
 
 double JsonReader::numberAsDouble() const {
+  // A whole number is read as one first: it has no negative zero.
+  if (token_ == JsonToken::Int) return number_ == "-0" ? 0.0 : plainNumberToDouble(number_);
   if (!nonNumeric_) return plainNumberToDouble(number_);
   if (number_ == "NaN") return std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
