@@ -61,6 +61,7 @@ constexpr ErrorCondition kConditions[] = {
     {"PARSE_SYNTAX_ERROR", "42601", Parse},
     {"PATH_NOT_ALLOWED", "42501", Analysis},
     {"PATH_NOT_FOUND", "42K03", Analysis},
+    {"SERVER_LIMIT_EXCEEDED", "54000", Spark},
     {"SQL_CONF_NOT_FOUND", "42K0I", SparkNoSuchElement},
     {"STREAMING_CHECKPOINT_MISSING_METADATA_FILE", "42K03", Spark},
     {"STREAMING_OUTPUT_MODE", "42KDE", Analysis},
