@@ -1,5 +1,6 @@
 #include "connect/server.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/impl/service_type.h>
 #include <grpcpp/security/server_credentials.h>
@@ -79,6 +80,11 @@ void setChannelArguments(const Limits& limits, grpc::ServerBuilder* builder) {
   builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20'000);
 }
 
+// Protobuf writes what it thinks of foreign bytes on standard error; the error that the client gets says it.
+void logProtobuf(google::protobuf::LogLevel, const char*, int, const std::string& text) {
+  logDebug("protobuf: {}", text);
+}
+
 }  // namespace
 
 bool isLoopback(const std::string& host) {
@@ -95,6 +101,7 @@ class ConnectServer::Implementation {
         service_(makeRpcService(state_)) {}
 
   void start() {
+    google::protobuf::SetLogHandler(&logProtobuf);
     grpc::ServerBuilder builder;
     setChannelArguments(options_.limits, &builder);
     const bool bareIpv6 = options_.host.find(':') != std::string::npos && options_.host.front() != '[';
