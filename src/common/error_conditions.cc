@@ -78,6 +78,7 @@ constexpr ErrorCondition kConditions[] = {
     {"PARSE_SYNTAX_ERROR", "42601", Parse},
     {"PATH_NOT_ALLOWED", "42501", Analysis},
     {"PATH_NOT_FOUND", "42K03", Analysis},
+    {"SERVER_LIMIT_EXCEEDED", "54000", Spark},
     {"SQL_CONF_NOT_FOUND", "42K0I", SparkNoSuchElement},
     {"STORAGE_FAILURE", "58030", Spark},
     {"STREAMING_CHECKPOINT_MISSING_METADATA_FILE", "42K03", Spark},
