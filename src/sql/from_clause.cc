@@ -157,7 +157,7 @@ Plan SqlParser::parseLateralView(Plan input) {
 Plan SqlParser::parseRelationPrimary() {
   if (tokens_.peekSymbol("(")) {
     Level level(*this, 4);
-    const bool query = peekQuery();
+    const bool query = peekQuery(1);
     tokens_.take();
     Plan plan = query ? parseQuery() : parseRelation();
     if (!query) {

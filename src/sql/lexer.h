@@ -28,7 +28,7 @@ struct Token {
 inline constexpr size_t kMaxTextBytes = 1 << 20;
 
 // All tokens of `text`, an End token last; they point into `text`, which must outlive them. Throws Error
-// PARSE_SYNTAX_ERROR (a byte that begins no token, an unclosed quote), UNCLOSED_BRACKETED_COMMENT, SQL_TEXT_TOO_LONG.
+// PARSE_SYNTAX_ERROR (an unclosed quote, letters behind a fraction), UNCLOSED_BRACKETED_COMMENT, SQL_TEXT_TOO_LONG.
 std::vector<Token> tokenize(std::string_view text);
 
 // A QuotedWord's name, its doubled back-ticks made single.
