@@ -355,6 +355,11 @@ Statement StatementParser::parseAlter() {
   } else if (tokens_.acceptWords({"set", "location"})) {
     alter.kind = Kind::SetLocation;
     alter.location = tokens_.expectString();
+  } else if (alter.isView && tokens_.acceptWord("as")) {
+    alter.kind = Kind::ViewQuery;
+    const size_t first = tokens_.position();
+    alter.query = parseQueryMessage();
+    alter.queryText = tokens_.textSince(first);
   } else if (tokens_.acceptWords({"cluster", "by"})) {
     alter.kind = Kind::ClusterBy;
     alter.columnNames = parseClusterColumns();

@@ -220,6 +220,11 @@ bool SqlParser::peekTimeTravel() const {
          tokens_.peekWord("as", ahead + 1) && tokens_.peekWord("of", ahead + 2);
 }
 
+std::string SqlParser::parseVersionNumber() {
+  if (tokens_.peek().kind != TokenKind::Number) tokens_.fail();
+  return std::to_string(tokens_.expectInteger());
+}
+
 TimeTravel SqlParser::parseTimeTravel() {
   TimeTravel travel;
   tokens_.acceptWord("for");
@@ -230,7 +235,7 @@ TimeTravel SqlParser::parseTimeTravel() {
   tokens_.expectWord("of");
   if (version) {
     travel.version = tokens_.peek().kind == TokenKind::String ? tokens_.expectString()
-                                                             : std::to_string(tokens_.expectInteger());
+                                                             : parseVersionNumber();
     return travel;
   }
   const size_t first = tokens_.position();

@@ -253,6 +253,11 @@ Node SqlParser::parseInterval() {
       if (!range) throw invalidLiteral("INTERVAL", amount);
       return intervalNode(*range, tokens_.textSince(first));
     }
+    if (amount.find('.') != std::string::npos && !equalsIgnoreCase(unit, "second") && !equalsIgnoreCase(unit, "seconds")) {
+      throw Error("INVALID_INTERVAL_FORMAT.INVALID_FRACTION",
+                  "Only seconds of an interval may have a fraction, not '" + amount + "' of " + unit + ".",
+                  {{"input", amount + " " + unit}, {"unit", unit}});
+    }
     if (!value.add(amount, unit)) throw invalidLiteral("INTERVAL", amount + " " + unit);
     any = true;
   }

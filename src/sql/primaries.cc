@@ -22,6 +22,12 @@ Node SqlParser::parsePostfix(Node primary, size_t first) {
     } else if (tokens_.peekSymbol(".") && tokens_.peekIdentifier(1)) {
       tokens_.take();
       primary = placed(extractNode(std::move(primary), stringNode(tokens_.expectIdentifier())), first);
+    } else if (tokens_.peekWord("collate") && tokens_.peekIdentifier(1)) {
+      tokens_.take();
+      Node name = stringNode(unparsedIdentifier(tokens_.expectMultipartIdentifier()));
+      primary = placed(callNode("collate", nodes(std::move(primary), std::move(name))), first);
+    } else if (tokens_.peekSymbol(":") && tokens_.peekIdentifier(1)) {
+      throw unsupported("a path into a variant (column:path); use variant_get");
     } else {
       return primary;
     }

@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(GroupBy, QueryText, testing::Values(
 INSTANTIATE_TEST_SUITE_P(From, QueryText, testing::Values(
     Case{"SELECT * FROM delta.`/a/b` d", "Project[*](d=Read delta.`/a/b`)"}, Case{"TABLE t", "Read t"},
     Case{"SELECT * FROM t VERSION AS OF 1", "Project[*](Read t versionAsOf=1)"},
-    Case{"SELECT * FROM t VERSION AS OF -1", "Project[*](Read t versionAsOf=-1)"},
+    Case{"SELECT * FROM t VERSION AS OF -1", "PARSE_SYNTAX_ERROR"},
     Case{"SELECT * FROM t FOR TIMESTAMP AS OF '2024-01-01' x", "Project[*](x=Read t timestampAsOf=2024-01-01)"},
     Case{"SELECT * FROM t TIMESTAMP AS OF current_timestamp() - interval 1 day",
          "Project[*](Read t timestampAsOfExpression=current_timestamp() - interval 1 day)"},

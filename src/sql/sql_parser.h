@@ -152,6 +152,7 @@ class SqlParser {
   Plan parseTableFunction(std::vector<std::string> name);
   Plan parseNamedTable();
   Plan parseTableAlias(Plan input);
+  std::string parseVersionNumber();
   bool atTableAlias() const;
   void refuseUnbuilt() const;
 

@@ -78,6 +78,7 @@ Statement StatementParser::parseSet() {
     return GetConf{};
   }
   if (tokens_.acceptWords({"time", "zone"})) {
+    if (tokens_.peekWord("interval")) throw unsupported("SET TIME ZONE INTERVAL (name the offset: SET TIME ZONE '+03:00')");
     const std::string zone = tokens_.peek().kind == TokenKind::String ? tokens_.expectString() : tokens_.expectIdentifier();
     return SetConf{"spark.sql.session.timeZone", zone};
   }

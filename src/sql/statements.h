@@ -261,8 +261,7 @@ struct AlterTable {
     SetLocation,
     DropFeature,
     ClusterBy,
-    AddPartition,
-    DropPartition,
+    ViewQuery,  // ALTER VIEW v AS query
   };
   Name table;
   Kind kind = Kind::AddColumns;
@@ -286,8 +285,10 @@ struct AlterTable {
   std::string constraint = {};            // Add/DropConstraint, DropFeature: its name
   std::string checkText = {};             // AddConstraint: SQL text of CHECK (…)
   ExpressionPtr check = {};
-  bool truncateHistory = false;
-  std::string location = {};
+  bool truncateHistory = false;           // DropFeature
+  std::string location = {};              // SetLocation
+  RelationPtr query = {};                 // ViewQuery
+  std::string queryText = {};
 };
 
 // COPY INTO t FROM 'path' FILEFORMAT = format …
