@@ -1,4 +1,4 @@
-#include "formats/text_values/number_text.h"
+#include "types/text/number_text.h"
 
 #include <algorithm>
 #include <charconv>

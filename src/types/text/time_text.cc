@@ -1,4 +1,4 @@
-#include "formats/text_values/time_text.h"
+#include "types/text/time_text.h"
 
 #include <chrono>
 #include <cstring>
@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "common/error.h"
-#include "formats/text_values/calendar.h"
-#include "formats/text_values/number_text.h"
+#include "types/text/calendar.h"
+#include "types/text/number_text.h"
 
 namespace thalweg {
 namespace {

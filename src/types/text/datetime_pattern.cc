@@ -1,13 +1,13 @@
-#include "formats/text_values/datetime_pattern.h"
+#include "types/text/datetime_pattern.h"
 
 #include <algorithm>
 #include <array>
 
 #include "common/error.h"
 #include "common/options.h"
-#include "formats/text_values/calendar.h"
-#include "formats/text_values/number_text.h"
-#include "formats/text_values/time_text.h"
+#include "types/text/calendar.h"
+#include "types/text/number_text.h"
+#include "types/text/time_text.h"
 
 namespace thalweg {
 
