@@ -6,6 +6,7 @@
 
 #include "common/task_pool.h"
 #include "connector/registry.h"
+#include "session/delta_logs.h"
 #include "session/service.h"
 #include "session/streaming_queries.h"
 
@@ -16,12 +17,13 @@ struct ServerState {
 
   ServerOptions options;
   TaskPool pool;
+  std::shared_ptr<DeltaLogs> deltaLogs;
   FormatRegistry formats;
   // Queries of every session, so that one checkpoint runs once in a server.
   StreamingQueries queries;
 };
 
 // Adds every format that the program has to a registry.
-void registerFormats(FormatRegistry* registry);
+void registerFormats(FormatRegistry* registry, const std::shared_ptr<DeltaLogs>& logs);
 
 }  // namespace thalweg

@@ -29,8 +29,9 @@ class Factory final : public SessionFactory {
 ServerState::ServerState(const ServerOptions& serverOptions)
     : options(serverOptions),
       pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
+      deltaLogs(std::make_shared<DeltaLogs>(pool)),
       formats(FileSystemRegistry(PathPolicy(serverOptions.allowedRoots))) {
-  registerFormats(&formats);
+  registerFormats(&formats, deltaLogs);
 }
 
 std::shared_ptr<SessionFactory> makeSessionFactory(const ServerOptions& options) { return std::make_shared<Factory>(options); }

@@ -8,7 +8,6 @@
 #include "session/results.h"
 #include "session/session.h"
 #include "session/statements.h"
-#include "sql/parser.h"
 
 namespace thalweg {
 namespace {
@@ -81,7 +80,7 @@ void Session::runSql(const proto::SqlCommand& command, ResponseSink& sink) {
   const std::string text = command.has_input() && command.input().has_sql() ? command.input().sql().query() : command.sql();
   proto::ExecutePlanResponse response;
   auto* relation = response.mutable_sql_command_result()->mutable_relation();
-  if (sql::isQuery(sql::parseStatement(text))) {
+  if (isQuery(text)) {
     // A query is not run here: the client builds on it. Its errors show now, as in Spark.
     if (command.has_input()) *relation = command.input();
     else relation->mutable_sql()->set_query(text);
@@ -89,6 +88,7 @@ void Session::runSql(const proto::SqlCommand& command, ResponseSink& sink) {
   } else {
     StatementContext context;
     context.formats = &server_->formats;
+    context.deltaLogs = server_->deltaLogs.get();
     context.timeZone = setting("spark.sql.session.timeZone");
     context.resolve = [&](const proto::Relation& r) { return resolve(r, sink.cancellation()); };
     context.explain = [&](const LogicalPtr& plan, bool extended) { return explain(plan, extended); };

@@ -11,6 +11,7 @@
 
 #include "connector/registry.h"
 #include "plan/logical/node.h"
+#include "session/delta_logs.h"
 
 namespace spark::connect {
 class Relation;
@@ -21,6 +22,7 @@ namespace thalweg {
 // What a statement may ask of its session.
 struct StatementContext {
   const FormatRegistry* formats = nullptr;
+  DeltaLogs* deltaLogs = nullptr;
   std::string timeZone = "UTC";
   std::function<LogicalPtr(const spark::connect::Relation&)> resolve;
   std::function<std::string(const LogicalPtr&, bool extended)> explain;
@@ -33,6 +35,9 @@ struct StatementResult {
   SchemaPtr schema = DataType::structOf({});
   std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
 };
+
+// True for a text whose answer is a query's: SELECT, VALUES, WITH … Throws Error PARSE_SYNTAX_ERROR.
+bool isQuery(const std::string& text);
 
 // Parses and runs one statement that is no query.
 StatementResult runStatement(const std::string& text, const StatementContext& context);

@@ -1,0 +1,134 @@
+// Every format of the program: the one place that knows all sources and sinks.
+#include <map>
+#include <mutex>
+
+#include "common/error.h"
+#include "expr/cast/cast.h"
+#include "session/server_state.h"
+#include "session/show_string.h"
+#include "sinks/console/console_sink.h"
+#include "sinks/delta/delta_batch_writer.h"
+#include "sinks/delta/delta_stream_sink.h"
+#include "sinks/noop/noop_sink.h"
+#include "sources/delta/delta_table.h"
+#include "sources/kafka/kafka_source.h"
+#include "sources/rate/rate_source.h"
+#include "session/delta_logs.h"
+
+namespace thalweg {
+namespace {
+
+void refuseUserSchema(const ReadDefinition& read, const char* format) {
+  if (!read.userSchema) return;
+  throw Error("UNSUPPORTED_FEATURE.USER_SPECIFIED_SCHEMA", std::string("The source '") + format + "' has a schema of its own: give none.");
+}
+
+std::string onlyPath(const ReadDefinition& read, const char* format) {
+  if (read.paths.size() == 1) return read.paths[0];
+  throw Error(ErrorKind::IllegalArgument, "INVALID_OPTION", std::string("The format '") + format + "' takes one path.");
+}
+
+// Rows fitted to a table's types as SQL's INSERT does: what does not fit is an error.
+delta::CastFunction storeAssignment(const std::string& timeZone) {
+  auto batch = std::make_shared<BatchContext>();
+  batch->timeZone = TimeZone::parse(timeZone);
+  return [batch](const arrow::Array& array, const DataType& from, const DataType& to) -> std::shared_ptr<arrow::Array> {
+    if (!canCast(from, to, CastMode::Ansi)) {
+      throw Error("DELTA_FAILED_TO_MERGE_FIELDS", "Values of type " + from.sqlString() + " cannot be stored as " + to.sqlString() + ".",
+                  {{"currentField", to.simpleString()}, {"updateField", from.simpleString()}});
+    }
+    return castArray(arrow::MakeArray(array.data()), from, to, CastMode::Ansi, EvaluationContext{batch.get()});
+  };
+}
+
+std::string writePath(const WriteDefinition& write) {
+  if (write.path) return *write.path;
+  throw Error(ErrorKind::IllegalArgument, "INVALID_OPTION", "A Delta write needs a path: start(path), save(path) or the option 'path'.");
+}
+
+FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs) {
+  FormatProvider format;
+  format.name = "delta";
+  format.openTable = [logs](const ReadDefinition& read, const FileSystemRegistry& files) -> std::shared_ptr<Table> {
+    refuseUserSchema(read, "delta");
+    const DeltaAddress address = parseDeltaAddress(onlyPath(read, "delta"));
+    auto resolve = [&files](std::string_view uri) { return files.resolve(uri); };
+    return openDeltaTable(*logs->get(files.resolve(address.path)), address, read.options, read.timeZone, resolve);
+  };
+  format.openStreamSink = [logs](const WriteDefinition& write, const FileSystemRegistry& files) -> std::unique_ptr<StreamSink> {
+    return std::make_unique<DeltaStreamSink>(logs->get(files.resolve(writePath(write))),
+                                             DeltaWriteOptions::parse(write.options, write.partitionColumns), storeAssignment(write.timeZone));
+  };
+  format.openBatchWrite = [logs](const WriteDefinition& write, const FileSystemRegistry& files, SaveMode mode,
+                                 const SchemaPtr& schema) -> std::unique_ptr<BatchWrite> {
+    return beginDeltaWrite(logs->get(files.resolve(writePath(write))), mode, schema,
+                           DeltaWriteOptions::parse(write.options, write.partitionColumns), storeAssignment(write.timeZone));
+  };
+  return format;
+}
+
+FormatProvider kafkaFormat() {
+  FormatProvider format;
+  format.name = "kafka";
+  format.streamSchema = [](const ReadDefinition& read, const FileSystemRegistry&) {
+    refuseUserSchema(read, "kafka");
+    validateKafkaOptions(read.options, KafkaReadMode::Stream);
+    const SchemaPtr schema = kafkaSchema(read.options);
+    return StreamSchema{schema, static_cast<int>(schema->fields().size())};
+  };
+  format.openStream = [](const ReadDefinition& read, const FileSystemRegistry&, const StreamSourceContext& context) {
+    return openKafkaStream(read.options, context);
+  };
+  format.openTable = [](const ReadDefinition& read, const FileSystemRegistry&) {
+    refuseUserSchema(read, "kafka");
+    return openKafkaTable(read.options);
+  };
+  return format;
+}
+
+FormatProvider rateFormat() {
+  FormatProvider format;
+  format.name = "rate";
+  format.streamSchema = [](const ReadDefinition& read, const FileSystemRegistry&) {
+    refuseUserSchema(read, "rate");
+    const SchemaPtr schema = rateSchema();
+    return StreamSchema{schema, static_cast<int>(schema->fields().size())};
+  };
+  format.openStream = [](const ReadDefinition& read, const FileSystemRegistry&, const StreamSourceContext& context) {
+    return openRateStream(read.options, context);
+  };
+  return format;
+}
+
+FormatProvider consoleFormat() {
+  FormatProvider format;
+  format.name = "console";
+  format.openStreamSink = [](const WriteDefinition& write, const FileSystemRegistry&) -> std::unique_ptr<StreamSink> {
+    const TimeZone zone = TimeZone::parse(write.timeZone);
+    return std::make_unique<ConsoleSink>(
+        write.options, [zone](const Schema& schema, const std::vector<std::shared_ptr<arrow::RecordBatch>>& rows, int numRows, int truncate) {
+          return drawTable(schema, rows, numRows, truncate, false, zone);
+        });
+  };
+  return format;
+}
+
+FormatProvider noopFormat() {
+  FormatProvider format;
+  format.name = "noop";
+  format.openStreamSink = [](const WriteDefinition&, const FileSystemRegistry&) -> std::unique_ptr<StreamSink> { return std::make_unique<NoopSink>(); };
+  format.openBatchWrite = [](const WriteDefinition&, const FileSystemRegistry&, SaveMode, const SchemaPtr&) { return makeNoopWrite(); };
+  return format;
+}
+
+}  // namespace
+
+void registerFormats(FormatRegistry* registry, const std::shared_ptr<DeltaLogs>& logs) {
+  registry->add(deltaFormat(logs));
+  registry->add(kafkaFormat());
+  registry->add(rateFormat());
+  registry->add(consoleFormat());
+  registry->add(noopFormat());
+}
+
+}  // namespace thalweg
