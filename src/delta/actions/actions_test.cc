@@ -60,6 +60,12 @@ TEST(ActionReader, TheLastLineNeedsNoEnd) {
   EXPECT_EQ(readActions(R"({"remove":{"path":"x","dataChange":true}})", "test").size(), 1u);
 }
 
+TEST(ActionReader, AnObjectMayTakeSeveralLines) {
+  const auto actions = readActions("{\n  \"txn\": {\n \"appId\": \"}{\", \"version\": 3\n  }\n}\n{\n\"txn\":{\"appId\":\"b\",\"version\":4}}", "test");
+  ASSERT_EQ(actions.size(), 2u);
+  EXPECT_EQ(std::get<SetTransaction>(actions[0]).appId, "}{");
+}
+
 TEST(ActionReader, NullIsAbsent) {
   const auto metadata =
       readOne<Metadata>(R"({"metaData":{"id":"i","name":null,"description":null,"createdTime":null,"schemaString":""}})");

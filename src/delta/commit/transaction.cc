@@ -179,7 +179,7 @@ Transaction::Attempt Transaction::tryPut(int64_t version, const std::string& tex
   return fileSystem.stat(path) ? Attempt::Lost : Attempt::Retry;
 }
 
-std::variant<Transaction::Attempt, Error> Transaction::passWinners(const PendingCommit& own, std::string_view) {
+std::variant<Transaction::Attempt, Error> Transaction::passWinners(const PendingCommit& own) {
   FileSystem& fileSystem = *log_->table().fileSystem;
   while (true) {
     const int64_t version = head_ ? head_->version() + 1 : 0;
@@ -222,7 +222,7 @@ CommitOutcome Transaction::commit() {
     const int64_t version = head_ ? head_->version() + 1 : 0;
     Attempt result = tryPut(version, text);
     if (result == Attempt::Lost) {
-      auto passed = passWinners(own, text);
+      auto passed = passWinners(own);
       if (auto* conflict = std::get_if<Error>(&passed)) return Conflicted{*conflict};
       result = std::get<Attempt>(passed);
     }

@@ -82,7 +82,7 @@ class Transaction {
   std::vector<Action> orderedActions(const CommitInfo& info) const;
   Attempt tryPut(int64_t version, const std::string& text);
   // Reads the winners from `head_` on, moving it; Won where one of them turns out to be ours.
-  std::variant<Attempt, Error> passWinners(const PendingCommit& own, std::string_view text);
+  std::variant<Attempt, Error> passWinners(const PendingCommit& own);
   bool isOurs(const std::vector<Action>& actions) const;
   SnapshotPtr snapshotAfter(int64_t version, const std::vector<Action>& actions) const;
   Committed finish(int64_t version, SnapshotPtr snapshot);
