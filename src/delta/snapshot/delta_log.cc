@@ -63,6 +63,7 @@ SnapshotPtr replay(const Location& table, const LogSegment& segment, const Clock
 SnapshotPtr loadSnapshot(const Location& table, std::optional<int64_t> version, const Clock& clock) {
   BadCheckpoints bad;
   std::optional<Error> firstFailure;
+  bool listedAgain = false;
   while (true) {
     std::optional<LogSegment> segment;
     try {
@@ -82,6 +83,10 @@ SnapshotPtr loadSnapshot(const Location& table, std::optional<int64_t> version, 
               logPathOf(table), failure.error.message());
       if (!firstFailure) firstFailure = failure.error;
       for (const FileInfo& file : segment->checkpoint->files) bad.insert(file.path);
+    } catch (const Error& error) {
+      // A clean-up of the log may have taken a commit between listing and reading.
+      if (error.condition() != "PATH_NOT_FOUND" || listedAgain) throw;
+      listedAgain = true;
     }
   }
 }
@@ -127,7 +132,9 @@ void DeltaLog::offer(const SnapshotPtr& snapshot) {
 SnapshotPtr DeltaLog::readNewCommits(const SnapshotPtr& base) {
   FileSystem& fileSystem = *table_.fileSystem;
   const auto newest = fileSystem.stat(logPath() + "/" + commitFileName(base->version()));
-  if (!newest || (base->state().stamp && *base->state().stamp != stampOf(*newest))) return nullptr;
+  // Both absent: a version of which only the checkpoint is left.
+  const std::optional<CommitStamp> stamp = newest ? std::optional(stampOf(*newest)) : std::nullopt;
+  if (stamp != base->state().stamp) return nullptr;
   std::optional<SnapshotBuilder> builder;
   for (int64_t version = base->version() + 1;; ++version) {
     const std::string path = logPath() + "/" + commitFileName(version);

@@ -97,6 +97,31 @@ void useInCommitTimes(FileSystem& fileSystem, const std::vector<FileInfo>& commi
   }
 }
 
+// The columns of the domain delta.clustering, a list of names or of name paths.
+std::vector<std::string> clusteringColumns(const Snapshot& snapshot) {
+  std::vector<std::string> columns;
+  const auto domain = snapshot.domainMetadata().find("delta.clustering");
+  if (domain == snapshot.domainMetadata().end()) return columns;
+  dom::parser parser;
+  dom::array entries;
+  if (parser.parse(domain->second.configuration)["clusteringColumns"].get(entries)) return columns;
+  for (const dom::element entry : entries) {
+    std::string_view name;
+    dom::array path;
+    std::string column;
+    if (!entry.get(name)) {
+      column = name;
+    } else if (!entry.get(path)) {
+      for (const dom::element part : path) {
+        if (part.get(name)) continue;
+        column += (column.empty() ? "" : ".") + std::string(name);
+      }
+    }
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
 std::string timeText(int64_t ms) {
   return date::format("%F %T", date::sys_time<std::chrono::milliseconds>(std::chrono::milliseconds(ms)));
 }
@@ -173,6 +198,7 @@ TableDetail describeDetail(const Snapshot& snapshot) {
   detail.createdAtMs = metadata.createdTime;
   detail.lastModifiedMs = snapshot.timestampMs();
   detail.partitionColumns = metadata.partitionColumns;
+  detail.clusteringColumns = clusteringColumns(snapshot);
   detail.numFiles = snapshot.numFiles();
   detail.sizeInBytes = snapshot.sizeInBytes();
   detail.properties = metadata.configuration;

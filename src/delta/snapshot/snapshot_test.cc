@@ -411,6 +411,14 @@ TEST_F(DeltaLogTest, Detail) {
   EXPECT_EQ(detail.tableFeatures, (std::vector<std::string>{"appendOnly", "invariants"}));
 }
 
+TEST_F(DeltaLogTest, DetailNamesClusteringColumnsInBothForms) {
+  commit(0, 1, R"({"domainMetadata":{"domain":"delta.clustering","configuration":)"
+               R"("{\"clusteringColumns\":[[\"a\"],[\"s\",\"x\"]]}","removed":false}})" "\n");
+  EXPECT_EQ(describeDetail(*loadSnapshot(table_)).clusteringColumns, (std::vector<std::string>{"a", "s.x"}));
+  commit(1, 2, R"({"domainMetadata":{"domain":"delta.clustering","configuration":"{\"clusteringColumns\":[\"a\"]}","removed":false}})" "\n");
+  EXPECT_EQ(describeDetail(*loadSnapshot(table_)).clusteringColumns, (std::vector<std::string>{"a"}));
+}
+
 TEST_F(DeltaLogTest, RemovedDomainsAreGone) {
   commit(0, 1, "{\"domainMetadata\":{\"domain\":\"d\",\"configuration\":\"c\",\"removed\":false}}\n");
   EXPECT_EQ(loadSnapshot(table_)->domainMetadata().at("d").configuration, "c");
