@@ -296,7 +296,8 @@ Sidecar readSidecar(const dom::object& object) {
   return sidecar;
 }
 
-void readAction(std::string_view name, dom::element value, const ActionSink& sink, const SidecarSink& sidecars) {
+void readAction(std::string_view name, dom::element value, const ActionSink& sink,
+                const SidecarSink& sidecars) {
   if (value.is_null()) return;
   if (name == "add") {
     sink(readAdd(asObject(name, value)));
@@ -319,7 +320,9 @@ void readAction(std::string_view name, dom::element value, const ActionSink& sin
   }
 }
 
-bool isBlank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
+bool isBlank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
 
 // Where the object that starts in `text` at `begin` ends (one past it); the text's end where it never does.
 size_t endOfObject(std::string_view text, size_t begin) {
@@ -341,8 +344,8 @@ size_t endOfObject(std::string_view text, size_t begin) {
   return text.size();
 }
 
-// The end of the action that starts at `begin`: of its line, or, where some writer laid it out over several lines, of its
-// object.
+// The end of the action that starts at `begin`: of its line, or, where some writer laid it out over several
+// lines, of its object.
 size_t endOfAction(std::string_view text, size_t begin) {
   size_t end = text.find('\n', begin);
   if (end == std::string_view::npos) end = text.size();
@@ -351,7 +354,8 @@ size_t endOfAction(std::string_view text, size_t begin) {
   return endOfObject(text, begin);
 }
 
-void readLine(dom::parser& parser, std::string_view line, const ActionSink& sink, const SidecarSink& sidecars) {
+void readLine(dom::parser& parser, std::string_view line, const ActionSink& sink,
+              const SidecarSink& sidecars) {
   dom::element root;
   if (const auto error = parser.parse(line.data(), line.size(), false).get(root)) {
     throw Malformed{"it is not JSON (" + std::string(simdjson::error_message(error)) + ")"};
@@ -361,7 +365,8 @@ void readLine(dom::parser& parser, std::string_view line, const ActionSink& sink
 
 }  // namespace
 
-void readActions(std::string_view text, std::string_view source, const ActionSink& sink, const SidecarSink& sidecars) {
+void readActions(std::string_view text, std::string_view source, const ActionSink& sink,
+                 const SidecarSink& sidecars) {
   // One copy with the parser's padding behind it serves all lines.
   std::string padded;
   padded.reserve(text.size() + simdjson::SIMDJSON_PADDING);

@@ -1,4 +1,5 @@
-// Any bytes as a commit: they are read or refused with an Error, and what was read survives writing and packing.
+// Any bytes as a commit: they are read or refused with an Error, and what was read survives writing and
+// packing.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

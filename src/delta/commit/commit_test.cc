@@ -58,7 +58,8 @@ class CommitTest : public testing::Test {
   SnapshotPtr create(std::map<std::string, std::string> configuration = {}) {
     Transaction transaction(log_, nullptr);
     transaction.setMetadata(tableMetadata(std::move(configuration)));
-    transaction.setOperation({"CREATE TABLE", {{"partitionBy", jsonText("[\"x\"]")}, {"description", "null"}}, {}, {}});
+    transaction.setOperation(
+        {"CREATE TABLE", {{"partitionBy", jsonText("[\"x\"]")}, {"description", "null"}}, {}, {}});
     return won(transaction.commit());
   }
 
@@ -95,17 +96,20 @@ TEST_F(CommitTest, CreatingWritesCommitInfoMetadataAndProtocolAsSpark) {
   const auto text = lines(0);
   ASSERT_EQ(text.size(), 3u);
   EXPECT_TRUE(text[0].starts_with("{\"commitInfo\":{\"timestamp\":"));
-  EXPECT_NE(text[0].find(R"("operation":"CREATE TABLE","operationParameters":{"partitionBy":"[\"x\"]","description":null},)"
-                         R"("isolationLevel":"Serializable","isBlindAppend":true,"operationMetrics":{},)"
-                         R"("engineInfo":"Thalweg/0.1.0","txnId":")"),
-            std::string::npos)
+  EXPECT_NE(
+      text[0].find(
+          R"("operation":"CREATE TABLE","operationParameters":{"partitionBy":"[\"x\"]","description":null},)"
+          R"("isolationLevel":"Serializable","isBlindAppend":true,"operationMetrics":{},)"
+          R"("engineInfo":"Thalweg/0.1.0","txnId":")"),
+      std::string::npos)
       << text[0];
   EXPECT_TRUE(text[1].starts_with("{\"metaData\":{\"id\":"));
   EXPECT_EQ(text[2], R"({"protocol":{"minReaderVersion":1,"minWriterVersion":2}})");
 }
 
 TEST_F(CommitTest, FeaturesOfANewTableFollowItsProperties) {
-  const SnapshotPtr snapshot = create({{"delta.enableDeletionVectors", "true"}, {"delta.enableChangeDataFeed", "true"}});
+  const SnapshotPtr snapshot =
+      create({{"delta.enableDeletionVectors", "true"}, {"delta.enableChangeDataFeed", "true"}});
   EXPECT_EQ(lines(0)[2],
             R"({"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["deletionVectors"],)"
             R"("writerFeatures":["deletionVectors","changeDataFeed","invariants","appendOnly"]}})");
@@ -166,8 +170,9 @@ TEST_F(CommitTest, TheSnapshotOfACommitIsWhatTheLogSays) {
   }
   EXPECT_EQ(first->numFiles(), 1) << "older snapshots stay as they were";
   EXPECT_EQ(first->liveFiles()[0].path, "a");
-  EXPECT_EQ(lines(2).back(), R"({"add":{"path":"b","partitionValues":{"x":"2"},"size":100,"modificationTime":1,)"
-                             R"("dataChange":true,"stats":"{\"numRecords\":5}"}})");
+  EXPECT_EQ(lines(2).back(),
+            R"({"add":{"path":"b","partitionValues":{"x":"2"},"size":100,"modificationTime":1,)"
+            R"("dataChange":true,"stats":"{\"numRecords\":5}"}})");
 }
 
 TEST_F(CommitTest, ChecksumFollowsEachCommitAndEqualsReplay) {
@@ -201,7 +206,8 @@ TEST_F(CommitTest, CheckpointEveryIntervalVersionsCarriesTheWholeState) {
   EXPECT_EQ(hint->numOfAddFiles, 2);
 
   // Without the commits the checkpoint alone must do.
-  for (int64_t version = 0; version <= 3; ++version) memory_->remove("/t/_delta_log/" + commitFileName(version));
+  for (int64_t version = 0; version <= 3; ++version)
+    memory_->remove("/t/_delta_log/" + commitFileName(version));
   const SnapshotPtr loaded = loadSnapshot(log_->table());
   EXPECT_EQ(loaded->checkpointVersion(), 3);
   EXPECT_EQ(loaded->numFiles(), 2);
@@ -231,7 +237,8 @@ TEST_F(CommitTest, ATornCheckpointIsPassedOver) {
   }
 }
 
-// Conflicts, as the reference suite fixes them: what the current one read; what the winner did; what the current one writes.
+// Conflicts, as the reference suite fixes them: what the current one read; what the winner did; what the
+// current one writes.
 struct ConflictCase {
   std::string name;
   std::function<void(Transaction&)> reads;
@@ -256,7 +263,9 @@ std::function<void(Transaction&)> records(const std::string& app) {
 
 std::vector<ConflictCase> conflictCases() {
   const auto whole = [](Transaction& transaction) { transaction.readWholeTable(); };
-  const auto metadata = [](Transaction& transaction) { transaction.setMetadata(tableMetadata({{"a", "b"}})); };
+  const auto metadata = [](Transaction& transaction) {
+    transaction.setMetadata(tableMetadata({{"a", "b"}}));
+  };
   const auto protocol = [](Transaction& transaction) { transaction.setProtocol(Protocol{}); };
   const auto asksFor = [](const std::string& app) {
     return [app](Transaction& transaction) { transaction.readTransaction(app); };
@@ -280,23 +289,29 @@ std::vector<ConflictCase> conflictCases() {
       {"blind appends", nothing, adds("A", "1"), adds("B", "1"), ""},
       {"other application", asksFor("t1"), records("t2"), nothing, ""},
       {"same application", asksFor("t1"), records("t1"), nothing, "DELTA_CONCURRENT_TRANSACTION"},
-      {"same application written", nothing, records("t1"), both(records("t1"), adds("B", "1")), "DELTA_CONCURRENT_TRANSACTION"},
+      {"same application written", nothing, records("t1"), both(records("t1"), adds("B", "1")),
+       "DELTA_CONCURRENT_TRANSACTION"},
       {"removed elsewhere", reads("1"), removes("two", "2"), nothing, ""},
       {"added elsewhere", reads("1"), adds("A", "2"), nothing, ""},
-      {"added where read", reads("1"), adds("A", "1"), adds("B", "1"), "DELTA_CONCURRENT_APPEND.WITHOUT_HINT"},
+      {"added where read", reads("1"), adds("A", "1"), adds("B", "1"),
+       "DELTA_CONCURRENT_APPEND.WITHOUT_HINT"},
       {"added where read, nothing written", reads("1"), adds("A", "1"), nothing, ""},
       {"added where one of two was read", both(reads("1"), reads("2")), adds("A", "1"), adds("B", "1"),
        "DELTA_CONCURRENT_APPEND.WITHOUT_HINT"},
-      {"removed where read", reads("1"), removes("one", "1"), nothing, "DELTA_CONCURRENT_DELETE_READ.WITHOUT_HINT"},
-      {"both removed", nothing, removes("one", "1"), removes("one", "1"), "DELTA_CONCURRENT_DELETE_DELETE.WITHOUT_HINT"},
+      {"removed where read", reads("1"), removes("one", "1"), nothing,
+       "DELTA_CONCURRENT_DELETE_READ.WITHOUT_HINT"},
+      {"both removed", nothing, removes("one", "1"), removes("one", "1"),
+       "DELTA_CONCURRENT_DELETE_DELETE.WITHOUT_HINT"},
       {"metadata", nothing, metadata, nothing, "DELTA_METADATA_CHANGED"},
       {"metadata under an append", nothing, metadata, adds("B", "1"), "DELTA_METADATA_CHANGED"},
       {"both protocols", nothing, protocol, protocol, "DELTA_PROTOCOL_CHANGED"},
       {"protocol that still does", nothing, protocol, adds("B", "1"), ""},
       {"partition and whole table", both(reads("1"), whole), adds("A", "3"), adds("B", "4"),
        "DELTA_CONCURRENT_APPEND.WITHOUT_HINT"},
-      {"whole table", whole, removes("one", "1"), adds("g", "1"), "DELTA_CONCURRENT_DELETE_READ.WITHOUT_HINT"},
-      {"a winner that only rearranged counts", reads("1"), rearranges, adds("B", "1"), "DELTA_CONCURRENT_APPEND.WITHOUT_HINT"},
+      {"whole table", whole, removes("one", "1"), adds("g", "1"),
+       "DELTA_CONCURRENT_DELETE_READ.WITHOUT_HINT"},
+      {"a winner that only rearranged counts", reads("1"), rearranges, adds("B", "1"),
+       "DELTA_CONCURRENT_APPEND.WITHOUT_HINT"},
       {"one that only rearranges ignores appends", reads("1"), adds("A", "1"), rearranges, ""},
       {"same domain", nothing, domain("d"), domain("d"), "DELTA_CONCURRENT_TRANSACTION"},
       {"other domain", nothing, domain("d"), domain("e"), ""},
@@ -383,8 +398,8 @@ TEST_F(CommitTest, FaultPointsBeforeTheCommitLeaveNothing) {
 TEST_F(CommitTest, FailuresAfterTheCommitDoNotFailIt) {
   create({{"delta.checkpointInterval", "1"}});
   int64_t version = 0;
-  for (const char* point : {"deltaChecksum.before=error", "deltaCheckpoint.before=error", "deltaCheckpoint.after=error",
-                            "lastCheckpoint.before=error"}) {
+  for (const char* point : {"deltaChecksum.before=error", "deltaCheckpoint.before=error",
+                            "deltaCheckpoint.after=error", "lastCheckpoint.before=error"}) {
     armFaultPoint(point);
     ++version;
     EXPECT_EQ(append(fileOf("f" + std::to_string(version), "1"))->version(), version) << point;
@@ -411,7 +426,9 @@ TEST_F(CommitTest, RefusesActionsThatTheProtocolForbids) {
     return "";
   };
   EXPECT_EQ(conditionOf(removes("a", "1")), "DELTA_CANNOT_MODIFY_APPEND_ONLY");
-  EXPECT_EQ(conditionOf([](Transaction& transaction) { transaction.remove(removalOf(fileOf("a", "1"), 9, false)); }), "");
+  EXPECT_EQ(conditionOf(
+                [](Transaction& transaction) { transaction.remove(removalOf(fileOf("a", "1"), 9, false)); }),
+            "");
   EXPECT_EQ(conditionOf([](Transaction& transaction) {
               transaction.add(fileOf("b%20c", "1"));
               transaction.add(fileOf("b c", "1"));
@@ -468,7 +485,9 @@ TEST_F(CommitTest, ACommitNeitherListsNorReadsTheTable) {
 
 class LocalCommitTest : public testing::Test {
  protected:
-  LocalCommitTest() : path_(fs::temp_directory_path() / ("thalweg-delta-" + randomUuid())) { fs::create_directories(path_); }
+  LocalCommitTest() : path_(fs::temp_directory_path() / ("thalweg-delta-" + randomUuid())) {
+    fs::create_directories(path_);
+  }
   ~LocalCommitTest() override { fs::remove_all(path_); }
   fs::path path_;
 };

@@ -148,15 +148,16 @@ TEST(FileSets, ManySmallCommitsEqualAMap) {
 }
 
 TEST(ParsedStats, BecomeTheJsonOfAdds) {
-  const auto type = arrow::struct_({arrow::field("numRecords", arrow::int64()),
-                                    arrow::field("minValues", arrow::struct_({
-                                                                  arrow::field("i", arrow::int32()),
-                                                                  arrow::field("d", arrow::date32()),
-                                                                  arrow::field("t", arrow::timestamp(arrow::TimeUnit::MICRO, "UTC")),
-                                                                  arrow::field("n", arrow::timestamp(arrow::TimeUnit::MICRO)),
-                                                                  arrow::field("x", arrow::float64()),
-                                                                  arrow::field("s", arrow::utf8()),
-                                                              }))});
+  const auto type = arrow::struct_(
+      {arrow::field("numRecords", arrow::int64()),
+       arrow::field("minValues", arrow::struct_({
+                                     arrow::field("i", arrow::int32()),
+                                     arrow::field("d", arrow::date32()),
+                                     arrow::field("t", arrow::timestamp(arrow::TimeUnit::MICRO, "UTC")),
+                                     arrow::field("n", arrow::timestamp(arrow::TimeUnit::MICRO)),
+                                     arrow::field("x", arrow::float64()),
+                                     arrow::field("s", arrow::utf8()),
+                                 }))});
   std::unique_ptr<arrow::ArrayBuilder> made;
   ASSERT_TRUE(arrow::MakeBuilder(arrow::default_memory_pool(), type, &made).ok());
   auto& builder = static_cast<arrow::StructBuilder&>(*made);
@@ -168,13 +169,16 @@ TEST(ParsedStats, BecomeTheJsonOfAdds) {
   ASSERT_TRUE(static_cast<arrow::Date32Builder&>(*minimum.field_builder(1)).Append(-1).ok());
   ASSERT_TRUE(static_cast<arrow::TimestampBuilder&>(*minimum.field_builder(2)).Append(-1).ok());
   ASSERT_TRUE(static_cast<arrow::TimestampBuilder&>(*minimum.field_builder(3)).Append(1'500).ok());
-  ASSERT_TRUE(static_cast<arrow::DoubleBuilder&>(*minimum.field_builder(4)).Append(std::numeric_limits<double>::infinity()).ok());
+  ASSERT_TRUE(static_cast<arrow::DoubleBuilder&>(*minimum.field_builder(4))
+                  .Append(std::numeric_limits<double>::infinity())
+                  .ok());
   ASSERT_TRUE(static_cast<arrow::StringBuilder&>(*minimum.field_builder(5)).Append("a\"b").ok());
   ASSERT_TRUE(builder.AppendNull().ok());
   const auto array = *builder.Finish();
-  EXPECT_EQ(parsedStatsToJson(*array, 0),
-            R"({"numRecords":3,"minValues":{"d":"1969-12-31","t":"1969-12-31T23:59:59.999Z","n":"1970-01-01T00:00:00.001",)"
-            R"("x":"Infinity","s":"a\"b"}})");
+  EXPECT_EQ(
+      parsedStatsToJson(*array, 0),
+      R"({"numRecords":3,"minValues":{"d":"1969-12-31","t":"1969-12-31T23:59:59.999Z","n":"1970-01-01T00:00:00.001",)"
+      R"("x":"Infinity","s":"a\"b"}})");
   EXPECT_FALSE(parsedStatsToJson(*array, 1));
 }
 
@@ -198,15 +202,17 @@ TEST(TableFeatures, LegacyVersionsImplyTheirRowsAndThoseAbove) {
   EXPECT_EQ(writerFeatures(legacy(1, 1)), (std::vector<std::string>{}));
   EXPECT_EQ(writerFeatures(legacy(1, 2)), (std::vector<std::string>{"appendOnly", "invariants"}));
   EXPECT_EQ(writerFeatures(legacy(2, 5)),
-            (std::vector<std::string>{"appendOnly", "invariants", "checkConstraints", "changeDataFeed", "generatedColumns",
-                                      "columnMapping"}));
+            (std::vector<std::string>{"appendOnly", "invariants", "checkConstraints", "changeDataFeed",
+                                      "generatedColumns", "columnMapping"}));
   EXPECT_EQ(readerFeatures(legacy(2, 5)), (std::vector<std::string>{"columnMapping"}));
   EXPECT_EQ(writerFeatures(legacy(1, 7)), (std::vector<std::string>{})) << "7 means only what is listed";
 }
 
 TEST(TableFeatures, ReadingRefusesUnknownReaderFeaturesByName) {
   EXPECT_NO_THROW(checkReadable(
-      features({"deletionVectors", "columnMapping", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"}, {"whatever"}), "t"));
+      features({"deletionVectors", "columnMapping", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"},
+               {"whatever"}),
+      "t"));
   try {
     checkReadable(features({"deletionVectors", "typeWidening", "fromTheFuture"}, {}), "t");
     FAIL();
@@ -228,14 +234,17 @@ TEST(TableFeatures, WritingRefusesWhatIsInUse) {
             "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
   Metadata constrained = plain;
   constrained.configuration["delta.constraints.positive"] = "x > 0";
-  EXPECT_EQ(conditionOf([&] { checkWritable(legacy(1, 3), constrained, "t"); }), "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
+  EXPECT_EQ(conditionOf([&] { checkWritable(legacy(1, 3), constrained, "t"); }),
+            "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
   Metadata invariant = plain;
   invariant.schemaString =
       R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{"delta.invariants":"{}"}}]})";
-  EXPECT_EQ(conditionOf([&] { checkWritable(legacy(1, 2), invariant, "t"); }), "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
+  EXPECT_EQ(conditionOf([&] { checkWritable(legacy(1, 2), invariant, "t"); }),
+            "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
   Metadata mapped = plain;
   mapped.configuration["delta.columnMapping.mode"] = "name";
-  EXPECT_EQ(conditionOf([&] { checkWritable(legacy(2, 5), mapped, "t"); }), "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
+  EXPECT_EQ(conditionOf([&] { checkWritable(legacy(2, 5), mapped, "t"); }),
+            "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
 }
 
 TEST(TableFeatures, RetentionTexts) {
@@ -275,10 +284,17 @@ class FixedTimes : public FileSystem {
     return files;
   }
   std::string readAll(const std::string& path) override { return store_->readAll(path); }
-  std::shared_ptr<arrow::io::RandomAccessFile> openInput(const std::string& path) override { return store_->openInput(path); }
-  std::shared_ptr<arrow::io::OutputStream> openOutput(const std::string& path) override { return store_->openOutput(path); }
-  void writeAtomically(const std::string& path, std::string_view text) override { store_->writeAtomically(path, text); }
-  PutOutcome putIfAbsent(const std::string& path, std::string_view text, const std::function<void()>& then) override {
+  std::shared_ptr<arrow::io::RandomAccessFile> openInput(const std::string& path) override {
+    return store_->openInput(path);
+  }
+  std::shared_ptr<arrow::io::OutputStream> openOutput(const std::string& path) override {
+    return store_->openOutput(path);
+  }
+  void writeAtomically(const std::string& path, std::string_view text) override {
+    store_->writeAtomically(path, text);
+  }
+  PutOutcome putIfAbsent(const std::string& path, std::string_view text,
+                         const std::function<void()>& then) override {
     return store_->putIfAbsent(path, text, then);
   }
   void makeDirectories(const std::string& path) override { store_->makeDirectories(path); }
@@ -297,15 +313,20 @@ class DeltaLogTest : public testing::Test {
   DeltaLogTest() : store_(std::make_shared<FixedTimes>(makeMemoryFileSystem())), table_{store_, "/t"} {}
 
   void commit(int64_t version, int64_t timeMs, const std::string& moreLines = "") {
-    std::string text = "{\"commitInfo\":{\"timestamp\":1,\"operation\":\"WRITE\",\"operationParameters\":{\"mode\":\"Append\","
-                       "\"n\":[1]},\"operationMetrics\":{\"numFiles\":\"1\"},\"isBlindAppend\":true}}\n";
+    std::string text =
+        "{\"commitInfo\":{\"timestamp\":1,\"operation\":\"WRITE\",\"operationParameters\":{\"mode\":"
+        "\"Append\","
+        "\"n\":[1]},\"operationMetrics\":{\"numFiles\":\"1\"},\"isBlindAppend\":true}}\n";
     if (version == 0) {
-      text += "{\"protocol\":{\"minReaderVersion\":1,\"minWriterVersion\":2}}\n"
-              "{\"metaData\":{\"id\":\"m\",\"schemaString\":\"{\\\"type\\\":\\\"struct\\\",\\\"fields\\\":[]}\","
-              "\"partitionColumns\":[],\"configuration\":{}}}\n";
+      text +=
+          "{\"protocol\":{\"minReaderVersion\":1,\"minWriterVersion\":2}}\n"
+          "{\"metaData\":{\"id\":\"m\",\"schemaString\":\"{\\\"type\\\":\\\"struct\\\",\\\"fields\\\":[]}\","
+          "\"partitionColumns\":[],\"configuration\":{}}}\n";
     }
-    text += "{\"add\":{\"path\":\"f" + std::to_string(version) + "\",\"partitionValues\":{},\"size\":1,"
-            "\"modificationTime\":1,\"dataChange\":true}}\n" + moreLines;
+    text += "{\"add\":{\"path\":\"f" + std::to_string(version) +
+            "\",\"partitionValues\":{},\"size\":1,"
+            "\"modificationTime\":1,\"dataChange\":true}}\n" +
+            moreLines;
     const std::string path = "/t/_delta_log/" + commitFileName(version);
     store_->writeAtomically(path, text);
     store_->times[path] = timeMs;
@@ -364,7 +385,8 @@ TEST_F(DeltaLogTest, TimeTravelByTimestampTakesTheLastCommitNotAfter) {
   EXPECT_EQ(log.snapshotAtTimestamp(100)->version(), 0);
   EXPECT_EQ(log.snapshotAtTimestamp(299)->version(), 1);
   EXPECT_EQ(log.snapshotAtTimestamp(400)->version(), 3);
-  EXPECT_EQ(conditionOf([&] { log.snapshotAtTimestamp(99); }), "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION");
+  EXPECT_EQ(conditionOf([&] { log.snapshotAtTimestamp(99); }),
+            "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION");
   EXPECT_EQ(conditionOf([&] { log.snapshotAtTimestamp(401); }), "DELTA_TIMESTAMP_GREATER_THAN_COMMIT");
   EXPECT_EQ(log.snapshotAtTimestamp(401, OutOfRange::Clamp)->version(), 3);
   EXPECT_EQ(log.snapshotAtTimestamp(1, OutOfRange::Clamp)->version(), 0);
@@ -393,7 +415,8 @@ TEST_F(DeltaLogTest, HistoryIsNewestFirst) {
   EXPECT_EQ(history[0].version, 2);
   EXPECT_EQ(history[0].timestampMs, 300);
   EXPECT_EQ(history[0].operation, "WRITE");
-  EXPECT_EQ(history[0].operationParameters, (std::map<std::string, std::string>{{"mode", "Append"}, {"n", "[1]"}}));
+  EXPECT_EQ(history[0].operationParameters,
+            (std::map<std::string, std::string>{{"mode", "Append"}, {"n", "[1]"}}));
   EXPECT_EQ(history[0].operationMetrics.at("numFiles"), "1");
   EXPECT_EQ(history[0].isBlindAppend, true);
   EXPECT_EQ(history[1].version, 1);
@@ -412,10 +435,15 @@ TEST_F(DeltaLogTest, Detail) {
 }
 
 TEST_F(DeltaLogTest, DetailNamesClusteringColumnsInBothForms) {
-  commit(0, 1, R"({"domainMetadata":{"domain":"delta.clustering","configuration":)"
-               R"("{\"clusteringColumns\":[[\"a\"],[\"s\",\"x\"]]}","removed":false}})" "\n");
+  commit(0, 1,
+         R"({"domainMetadata":{"domain":"delta.clustering","configuration":)"
+         R"("{\"clusteringColumns\":[[\"a\"],[\"s\",\"x\"]]}","removed":false}})"
+         "\n");
   EXPECT_EQ(describeDetail(*loadSnapshot(table_)).clusteringColumns, (std::vector<std::string>{"a", "s.x"}));
-  commit(1, 2, R"({"domainMetadata":{"domain":"delta.clustering","configuration":"{\"clusteringColumns\":[\"a\"]}","removed":false}})" "\n");
+  commit(
+      1, 2,
+      R"({"domainMetadata":{"domain":"delta.clustering","configuration":"{\"clusteringColumns\":[\"a\"]}","removed":false}})"
+      "\n");
   EXPECT_EQ(describeDetail(*loadSnapshot(table_)).clusteringColumns, (std::vector<std::string>{"a"}));
 }
 
@@ -427,12 +455,15 @@ TEST_F(DeltaLogTest, RemovedDomainsAreGone) {
 }
 
 TEST_F(DeltaLogTest, ALogWithoutProtocolCannotBeRead) {
-  store_->writeAtomically("/t/_delta_log/" + commitFileName(0), "{\"metaData\":{\"id\":\"m\",\"schemaString\":\"\"}}\n");
+  store_->writeAtomically("/t/_delta_log/" + commitFileName(0),
+                          "{\"metaData\":{\"id\":\"m\",\"schemaString\":\"\"}}\n");
   EXPECT_EQ(conditionOf([&] { loadSnapshot(table_); }), "DELTA_STATE_RECOVER_ERROR");
 }
 
 TEST_F(DeltaLogTest, AnUnknownReaderFeatureStopsTheSnapshot) {
-  commit(0, 1, "{\"protocol\":{\"minReaderVersion\":3,\"minWriterVersion\":7,\"readerFeatures\":[\"new\"],\"writerFeatures\":[]}}\n");
+  commit(0, 1,
+         "{\"protocol\":{\"minReaderVersion\":3,\"minWriterVersion\":7,\"readerFeatures\":[\"new\"],"
+         "\"writerFeatures\":[]}}\n");
   EXPECT_EQ(conditionOf([&] { loadSnapshot(table_); }), "DELTA_UNSUPPORTED_FEATURES_FOR_READ");
 }
 
