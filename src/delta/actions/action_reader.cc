@@ -296,7 +296,8 @@ Sidecar readSidecar(const dom::object& object) {
   return sidecar;
 }
 
-void readAction(std::string_view name, dom::element value, const ActionSink& sink, const SidecarSink& sidecars) {
+void readAction(std::string_view name, dom::element value, const ActionSink& sink,
+                const SidecarSink& sidecars) {
   if (value.is_null()) return;
   if (name == "add") {
     sink(readAdd(asObject(name, value)));
@@ -319,10 +320,42 @@ void readAction(std::string_view name, dom::element value, const ActionSink& sin
   }
 }
 
-bool isBlank(std::string_view line) { return line.find_first_not_of(" \t\r") == std::string_view::npos; }
+bool isBlank(std::string_view line) {
+  return line.find_first_not_of(" \t\r") == std::string_view::npos;
+}
 
-// The buffer that the last lines were parsed in is kept by the parser, so one parser a file.
-void readLine(dom::parser& parser, std::string_view line, const ActionSink& sink, const SidecarSink& sidecars) {
+// Where the object that starts in `text` at `begin` ends (one past it); the text's end where it never does.
+size_t endOfObject(std::string_view text, size_t begin) {
+  int depth = 0;
+  bool inString = false;
+  for (size_t i = begin; i < text.size(); ++i) {
+    const char c = text[i];
+    if (inString) {
+      if (c == '\\') ++i;
+      if (c == '"') inString = false;
+    } else if (c == '"') {
+      inString = true;
+    } else if (c == '{') {
+      ++depth;
+    } else if (c == '}' && --depth == 0) {
+      return i + 1;
+    }
+  }
+  return text.size();
+}
+
+// The end of the action that starts at `begin`: of its line, or, where some writer laid it out over several
+// lines, of its object.
+size_t endOfAction(std::string_view text, size_t begin) {
+  size_t end = text.find('\n', begin);
+  if (end == std::string_view::npos) end = text.size();
+  const size_t last = text.substr(begin, end - begin).find_last_not_of(" \t\r");
+  if (last == std::string_view::npos || text[begin + last] == '}') return end;
+  return endOfObject(text, begin);
+}
+
+void readLine(dom::parser& parser, std::string_view line, const ActionSink& sink,
+              const SidecarSink& sidecars) {
   dom::element root;
   if (const auto error = parser.parse(line.data(), line.size(), false).get(root)) {
     throw Malformed{"it is not JSON (" + std::string(simdjson::error_message(error)) + ")"};
@@ -332,7 +365,8 @@ void readLine(dom::parser& parser, std::string_view line, const ActionSink& sink
 
 }  // namespace
 
-void readActions(std::string_view text, std::string_view source, const ActionSink& sink, const SidecarSink& sidecars) {
+void readActions(std::string_view text, std::string_view source, const ActionSink& sink,
+                 const SidecarSink& sidecars) {
   // One copy with the parser's padding behind it serves all lines.
   std::string padded;
   padded.reserve(text.size() + simdjson::SIMDJSON_PADDING);
@@ -344,10 +378,9 @@ void readActions(std::string_view text, std::string_view source, const ActionSin
   if (parser.allocate(0, kMaxDepth)) throw std::bad_alloc();
   size_t number = 0;
   for (size_t begin = 0; begin < lines.size();) {
-    size_t end = lines.find('\n', begin);
-    if (end == std::string_view::npos) end = lines.size();
+    const size_t end = endOfAction(lines, begin);
     const std::string_view line = lines.substr(begin, end - begin);
-    begin = end + 1;
+    begin = end < lines.size() && lines[end] == '\n' ? end + 1 : end;
     ++number;
     if (isBlank(line)) continue;
     try {

@@ -23,11 +23,13 @@ struct Sidecar {
 using ActionSink = std::function<void(Action&&)>;
 using SidecarSink = std::function<void(Sidecar&&)>;
 
-// Reads newline-delimited actions. Blank lines and CR are accepted; unknown actions and unknown fields are ignored;
-// required fields that are missing, wrong types, and text that is not JSON throw Error DELTA_STATE_RECOVER_ERROR naming
-// `source` and the line. Nothing is delivered of a line that fails. `sidecars` may be empty: they are then ignored, as
-// commits must not hold them. Nesting is bounded by 128 levels.
-void readActions(std::string_view text, std::string_view source, const ActionSink& sink, const SidecarSink& sidecars = {});
+// Reads newline-delimited actions. Blank lines, CR and objects laid out over several lines are accepted;
+// unknown actions and unknown fields are ignored; required fields that are missing, wrong types, and text
+// that is not JSON throw Error DELTA_STATE_RECOVER_ERROR naming `source` and the line. Nothing is delivered
+// of a line that fails. `sidecars` may be empty: they are then ignored, as commits must not hold them.
+// Nesting is bounded by 128 levels.
+void readActions(std::string_view text, std::string_view source, const ActionSink& sink,
+                 const SidecarSink& sidecars = {});
 
 std::vector<Action> readActions(std::string_view text, std::string_view source);
 

@@ -117,16 +117,34 @@ void appendJson(std::string& out, const AddCdcFile& file) {
   object.flag("dataChange", false);
 }
 
-void appendJson(std::string& out, const CommitInfo& info) { out += info.json; }
+void appendJson(std::string& out, const CommitInfo& info) {
+  out += info.json;
+}
 
-const char* nameOf(const AddFile&) { return "add"; }
-const char* nameOf(const RemoveFile&) { return "remove"; }
-const char* nameOf(const AddCdcFile&) { return "cdc"; }
-const char* nameOf(const Metadata&) { return "metaData"; }
-const char* nameOf(const Protocol&) { return "protocol"; }
-const char* nameOf(const SetTransaction&) { return "txn"; }
-const char* nameOf(const DomainMetadata&) { return "domainMetadata"; }
-const char* nameOf(const CommitInfo&) { return "commitInfo"; }
+const char* nameOf(const AddFile&) {
+  return "add";
+}
+const char* nameOf(const RemoveFile&) {
+  return "remove";
+}
+const char* nameOf(const AddCdcFile&) {
+  return "cdc";
+}
+const char* nameOf(const Metadata&) {
+  return "metaData";
+}
+const char* nameOf(const Protocol&) {
+  return "protocol";
+}
+const char* nameOf(const SetTransaction&) {
+  return "txn";
+}
+const char* nameOf(const DomainMetadata&) {
+  return "domainMetadata";
+}
+const char* nameOf(const CommitInfo&) {
+  return "commitInfo";
+}
 
 void appendLine(std::string& out, const Action& action) {
   std::visit(

@@ -1,5 +1,6 @@
 // The actions of the Delta protocol as values: what a line of a commit or a row of a checkpoint says.
-// Field names are the protocol's; absent, JSON null and a missing Parquet column mean the same (std::nullopt).
+// Field names are the protocol's; absent, JSON null and a missing Parquet column mean the same
+// (std::nullopt).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 
 namespace thalweg::delta {
 
-// Partition column (physical name) → its text, or null. Text forms: the protocol's "partition value serialization".
+// Partition column (physical name) → its text, or null. Text forms: the protocol's "partition value
+// serialization".
 using PartitionValues = std::map<std::string, std::optional<std::string>>;
 
 struct DeletionVector {
@@ -103,6 +105,7 @@ struct CommitInfo {
   std::string json;
 };
 
-using Action = std::variant<AddFile, RemoveFile, AddCdcFile, Metadata, Protocol, SetTransaction, DomainMetadata, CommitInfo>;
+using Action = std::variant<AddFile, RemoveFile, AddCdcFile, Metadata, Protocol, SetTransaction,
+                            DomainMetadata, CommitInfo>;
 
 }  // namespace thalweg::delta

@@ -51,7 +51,8 @@ TEST(ActionReader, IdOfAVectorWithoutOffsetHasNoAt) {
 }
 
 TEST(ActionReader, SkipsUnknownActionsBlankLinesAndCarriageReturns) {
-  const auto actions = readActions("\n{\"future\":{\"a\":1}}\r\n  \n{\"txn\":{\"appId\":\"a\",\"version\":3}}\r\n\n", "test");
+  const auto actions =
+      readActions("\n{\"future\":{\"a\":1}}\r\n  \n{\"txn\":{\"appId\":\"a\",\"version\":3}}\r\n\n", "test");
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(std::get<SetTransaction>(actions[0]).version, 3);
 }
@@ -60,9 +61,18 @@ TEST(ActionReader, TheLastLineNeedsNoEnd) {
   EXPECT_EQ(readActions(R"({"remove":{"path":"x","dataChange":true}})", "test").size(), 1u);
 }
 
+TEST(ActionReader, AnObjectMayTakeSeveralLines) {
+  const auto actions = readActions(
+      "{\n  \"txn\": {\n \"appId\": \"}{\", \"version\": 3\n  "
+      "}\n}\n{\n\"txn\":{\"appId\":\"b\",\"version\":4}}",
+      "test");
+  ASSERT_EQ(actions.size(), 2u);
+  EXPECT_EQ(std::get<SetTransaction>(actions[0]).appId, "}{");
+}
+
 TEST(ActionReader, NullIsAbsent) {
-  const auto metadata =
-      readOne<Metadata>(R"({"metaData":{"id":"i","name":null,"description":null,"createdTime":null,"schemaString":""}})");
+  const auto metadata = readOne<Metadata>(
+      R"({"metaData":{"id":"i","name":null,"description":null,"createdTime":null,"schemaString":""}})");
   EXPECT_FALSE(metadata.name);
   EXPECT_FALSE(metadata.createdTime);
   EXPECT_TRUE(readActions(R"({"add":null,"txn":null})", "test").empty());
@@ -78,7 +88,8 @@ TEST(ActionReader, NamesFileAndLineOfWhatItCannotRead) {
     }
     return "";
   };
-  EXPECT_NE(messageOf("{\"txn\":{\"appId\":\"a\",\"version\":3}}\n{\"add\":{\"size\":1}}").find("Line 2 of the Delta log file 0.json"),
+  EXPECT_NE(messageOf("{\"txn\":{\"appId\":\"a\",\"version\":3}}\n{\"add\":{\"size\":1}}")
+                .find("Line 2 of the Delta log file 0.json"),
             std::string::npos);
   EXPECT_NE(messageOf("{\"add\":{\"path\":1}}"), "");
   EXPECT_NE(messageOf("{\"add\":{\"path\":\"x\",\"size\":\"1\"}}"), "");
@@ -92,7 +103,8 @@ TEST(ActionReader, NamesFileAndLineOfWhatItCannotRead) {
 TEST(ActionReader, CommitInfoKeepsItsTextAndGivesItsFields) {
   const auto info = readOne<CommitInfo>(
       R"({"commitInfo":{"timestamp":5,"operationParameters":{"a":[1,{"b":null}]},"txnId":"t","isBlindAppend":true}})");
-  EXPECT_EQ(info.json, R"({"timestamp":5,"operationParameters":{"a":[1,{"b":null}]},"txnId":"t","isBlindAppend":true})");
+  EXPECT_EQ(info.json,
+            R"({"timestamp":5,"operationParameters":{"a":[1,{"b":null}]},"txnId":"t","isBlindAppend":true})");
   const auto fields = readCommitInfoFields(info);
   EXPECT_EQ(fields.timestamp, 5);
   EXPECT_EQ(fields.txnId, "t");
@@ -110,7 +122,8 @@ std::string sortedPartitionValues(const std::string& line) {
   auto json = nlohmann::ordered_json::parse(line);
   for (auto& [name, action] : json.items()) {
     if (!action.contains("partitionValues")) continue;
-    action["partitionValues"] = nlohmann::ordered_json::parse(nlohmann::json::parse(action["partitionValues"].dump()).dump());
+    action["partitionValues"] =
+        nlohmann::ordered_json::parse(nlohmann::json::parse(action["partitionValues"].dump()).dump());
   }
   return json.dump();
 }
@@ -123,7 +136,9 @@ TEST(ActionWriter, WritesSparksOwnLines) {
   for (const fs::path& root : {shared / "testdata/delta/spark-4.4", shared / "testdata/spark-checkpoints"}) {
     for (const auto& file : fs::recursive_directory_iterator(root)) {
       const std::string name = file.path().filename();
-      if (file.path().parent_path().filename() != "_delta_log" || name.size() != 25 || !name.ends_with(".json")) continue;
+      if (file.path().parent_path().filename() != "_delta_log" || name.size() != 25 ||
+          !name.ends_with(".json"))
+        continue;
       std::ifstream stream(file.path());
       for (std::string line; std::getline(stream, line);) {
         // The configuration's order is the writer's own, and maps are sorted here.
@@ -157,7 +172,8 @@ TEST(MetadataSchema, MustBeAStruct) {
   Metadata metadata;
   metadata.schemaString = "\"long\"";
   EXPECT_THROW(metadata.schema(), Error);
-  metadata.schemaString = R"({"type":"struct","fields":[{"name":"a","type":"long","nullable":false,"metadata":{}}]})";
+  metadata.schemaString =
+      R"({"type":"struct","fields":[{"name":"a","type":"long","nullable":false,"metadata":{}}]})";
   EXPECT_EQ(metadata.schema()->fields().at(0).name, "a");
 }
 

@@ -18,7 +18,8 @@ std::string_view isolationLevelName(IsolationLevel level);
 // The operation in words and numbers. Orders are kept.
 struct Operation {
   std::string name;  // "WRITE", "STREAMING UPDATE", "CREATE TABLE"
-  // Name → JSON text of its value: jsonText("Append"), jsonText("[]") (Spark's lists are texts), "true", "null".
+  // Name → JSON text of its value: jsonText("Append"), jsonText("[]") (Spark's lists are texts), "true",
+  // "null".
   std::vector<std::pair<std::string, std::string>> parameters;
   // Name → number; written as texts.
   std::vector<std::pair<std::string, int64_t>> metrics;
@@ -36,8 +37,8 @@ struct CommitFacts {
   std::string txnId;
 };
 
-// Keys in Spark's order: timestamp, operation, operationParameters, readVersion, isolationLevel, isBlindAppend,
-// operationMetrics, userMetadata, engineInfo, txnId.
+// Keys in Spark's order: timestamp, operation, operationParameters, readVersion, isolationLevel,
+// isBlindAppend, operationMetrics, userMetadata, engineInfo, txnId.
 CommitInfo makeCommitInfo(const Operation& operation, const CommitFacts& facts);
 
 }  // namespace thalweg::delta

@@ -42,12 +42,14 @@ bool differsHarmlessly(const Metadata& before, const Metadata& after) {
 
 bool dropsFeature(const Protocol& before, const Protocol& after) {
   const auto names = writerFeatures(before);
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) { return !supportsFeature(after, name); });
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return !supportsFeature(after, name); });
 }
 
 class Checker {
  public:
-  Checker(const PendingCommit& own, const std::vector<Action>& winner, int64_t winnerVersion, const Snapshot* before)
+  Checker(const PendingCommit& own, const std::vector<Action>& winner, int64_t winnerVersion,
+          const Snapshot* before)
       : own_(own), winner_(winner), version_(winnerVersion), before_(before) {}
 
   std::optional<Error> check() const {
@@ -61,8 +63,8 @@ class Checker {
  private:
   Error conflict(std::string condition, const std::string& what, const std::string& advice) const {
     return Error(std::move(condition),
-                 "Another writer committed version " + std::to_string(version_) + " of the Delta table first, and " + what +
-                     ". " + advice,
+                 "Another writer committed version " + std::to_string(version_) +
+                     " of the Delta table first, and " + what + ". " + advice,
                  {{"version", std::to_string(version_)}});
   }
 
@@ -86,7 +88,8 @@ class Checker {
       }
     }
     if (!conflicts) return std::nullopt;
-    return conflict("DELTA_PROTOCOL_CHANGED", "it created the table or changed its protocol", "Run the operation again.");
+    return conflict("DELTA_PROTOCOL_CHANGED", "it created the table or changed its protocol",
+                    "Run the operation again.");
   }
 
   std::optional<Error> metadata() const {
@@ -106,7 +109,8 @@ class Checker {
       for (const Action& ours : own_.actions) {
         const auto* own = std::get_if<DomainMetadata>(&ours);
         if (own && own->domain == domain->domain) {
-          return conflict("DELTA_CONCURRENT_TRANSACTION", "it changed the metadata domain " + domain->domain + ", as this did",
+          return conflict("DELTA_CONCURRENT_TRANSACTION",
+                          "it changed the metadata domain " + domain->domain + ", as this did",
                           "Run the operation again.");
         }
       }
@@ -138,7 +142,8 @@ class Checker {
       const auto* add = std::get_if<AddFile>(&theirs);
       if (!add || !mayHaveRead(add->partitionValues)) continue;
       return conflict("DELTA_CONCURRENT_APPEND.WITHOUT_HINT",
-                      "it added files (" + add->path + ") to what this operation had read", "Run the operation again.");
+                      "it added files (" + add->path + ") to what this operation had read",
+                      "Run the operation again.");
     }
     return std::nullopt;
   }
@@ -159,7 +164,8 @@ class Checker {
       const auto* remove = std::get_if<RemoveFile>(&theirs);
       if (!remove || !hadRead(*remove)) continue;
       return conflict("DELTA_CONCURRENT_DELETE_READ.WITHOUT_HINT",
-                      "it removed files (" + remove->path + ") that this operation had read", "Run the operation again.");
+                      "it removed files (" + remove->path + ") that this operation had read",
+                      "Run the operation again.");
     }
     return std::nullopt;
   }
@@ -174,7 +180,8 @@ class Checker {
       const auto* remove = std::get_if<RemoveFile>(&theirs);
       if (!remove || !removed.contains(keyOf(remove->path))) continue;
       return conflict("DELTA_CONCURRENT_DELETE_DELETE.WITHOUT_HINT",
-                      "it removed files (" + remove->path + ") that this operation removes too", "Run the operation again.");
+                      "it removed files (" + remove->path + ") that this operation removes too",
+                      "Run the operation again.");
     }
     return std::nullopt;
   }
@@ -187,8 +194,8 @@ class Checker {
 
 }  // namespace
 
-std::optional<Error> findConflict(const PendingCommit& own, const std::vector<Action>& winner, int64_t winnerVersion,
-                                  const Snapshot* before) {
+std::optional<Error> findConflict(const PendingCommit& own, const std::vector<Action>& winner,
+                                  int64_t winnerVersion, const Snapshot* before) {
   return Checker(own, winner, winnerVersion, before).check();
 }
 

@@ -37,10 +37,11 @@ struct PendingCommit {
   bool isBlindAppend;
 };
 
-// The first rule that `winner` (the actions of the commit of `winnerVersion`) breaks for `own`, as Delta's error; rules in
-// Delta's order: protocol, metadata, domain, transaction, append, delete-read, delete-delete. `before` is the table's state
-// under the winner (null before version 0). nullopt: ours stays valid on top of it.
-std::optional<Error> findConflict(const PendingCommit& own, const std::vector<Action>& winner, int64_t winnerVersion,
-                                  const Snapshot* before);
+// The first rule that `winner` (the actions of the commit of `winnerVersion`) breaks for `own`, as Delta's
+// error; rules in Delta's order: protocol, metadata, domain, transaction, append, delete-read, delete-delete.
+// `before` is the table's state under the winner (null before version 0). nullopt: ours stays valid on top of
+// it.
+std::optional<Error> findConflict(const PendingCommit& own, const std::vector<Action>& winner,
+                                  int64_t winnerVersion, const Snapshot* before);
 
 }  // namespace thalweg::delta

@@ -5,8 +5,8 @@
 
 namespace thalweg::delta {
 
-// Writes V.crc, and a checkpoint where delta.checkpointInterval says so, on the log's executor. Never throws: a failure is
-// logged, and the next version tries again.
+// Writes V.crc, and a checkpoint where delta.checkpointInterval says so, on the log's executor. Never throws:
+// a failure is logged, and the next version tries again.
 void runPostCommit(DeltaLog& log, const SnapshotPtr& snapshot);
 
 }  // namespace thalweg::delta

@@ -63,7 +63,10 @@ RemoveFile removalOf(const AddFile& file, int64_t deletionTimestampMs, bool data
 }
 
 Transaction::Transaction(std::shared_ptr<DeltaLog> log, SnapshotPtr readSnapshot)
-    : log_(std::move(log)), readSnapshot_(std::move(readSnapshot)), head_(readSnapshot_), txnId_(randomUuid()) {}
+    : log_(std::move(log)),
+      readSnapshot_(std::move(readSnapshot)),
+      head_(readSnapshot_),
+      txnId_(randomUuid()) {}
 
 void Transaction::readFile(const AddFile& file) {
   reads_.files.insert(canonicalFilePath(file.path, log_->table().path));
@@ -74,19 +77,35 @@ std::optional<int64_t> Transaction::readTransaction(const std::string& appId) {
   return readSnapshot_ ? readSnapshot_->transactionVersion(appId) : std::nullopt;
 }
 
-void Transaction::add(AddFile file) { files_.emplace_back(std::move(file)); }
-void Transaction::remove(RemoveFile file) { files_.emplace_back(std::move(file)); }
-void Transaction::addCdc(AddCdcFile file) { files_.emplace_back(std::move(file)); }
-void Transaction::setMetadata(Metadata metadata) { metadata_ = std::move(metadata); }
-void Transaction::setProtocol(Protocol protocol) { protocol_ = std::move(protocol); }
-void Transaction::setDomain(DomainMetadata domain) { domains_.push_back(std::move(domain)); }
+void Transaction::add(AddFile file) {
+  files_.emplace_back(std::move(file));
+}
+void Transaction::remove(RemoveFile file) {
+  files_.emplace_back(std::move(file));
+}
+void Transaction::addCdc(AddCdcFile file) {
+  files_.emplace_back(std::move(file));
+}
+void Transaction::setMetadata(Metadata metadata) {
+  metadata_ = std::move(metadata);
+}
+void Transaction::setProtocol(Protocol protocol) {
+  protocol_ = std::move(protocol);
+}
+void Transaction::setDomain(DomainMetadata domain) {
+  domains_.push_back(std::move(domain));
+}
 void Transaction::setTransaction(SetTransaction transaction) {
   reads_.appIds.insert(transaction.appId);
   transactions_.push_back(std::move(transaction));
 }
 
-const Protocol& Transaction::protocol() const { return protocol_ ? *protocol_ : readSnapshot_->protocol(); }
-const Metadata& Transaction::metadata() const { return metadata_ ? *metadata_ : readSnapshot_->metadata(); }
+const Protocol& Transaction::protocol() const {
+  return protocol_ ? *protocol_ : readSnapshot_->protocol();
+}
+const Metadata& Transaction::metadata() const {
+  return metadata_ ? *metadata_ : readSnapshot_->metadata();
+}
 
 void Transaction::prepare() {
   if (!readSnapshot_) {
@@ -118,20 +137,22 @@ void Transaction::checkActions() const {
     const std::string& path = add ? add->path : remove->path;
     if (!(add ? added : removed).insert(canonicalFilePath(path, table)).second) {
       throw Error("DELTA_DUPLICATE_ACTIONS_FOUND",
-                  "A commit to the Delta table " + table + " would " + (add ? "add" : "remove") + " the file " + path +
-                      " twice.",
+                  "A commit to the Delta table " + table + " would " + (add ? "add" : "remove") +
+                      " the file " + path + " twice.",
                   {{"actionType", add ? "add" : "remove"}, {"path", path}});
     }
   }
   if (removesData && tableFlag(metadata(), kAppendOnly)) {
     throw Error("DELTA_CANNOT_MODIFY_APPEND_ONLY",
-                "The Delta table " + table + " takes appends only: its property delta.appendOnly is true. Unset it to change "
-                "or delete rows.",
+                "The Delta table " + table +
+                    " takes appends only: its property delta.appendOnly is true. Unset it to change "
+                    "or delete rows.",
                 {{"table_name", table}, {"config", std::string(kAppendOnly)}});
   }
   if (removesData && addsData && !hasCdc && tableFlag(metadata(), kEnableChangeDataFeed) &&
       operation_.name != "WRITE" && operation_.name != "STREAMING UPDATE") {
-    throw unsupported("changing rows of a Delta table with change data feed without writing its change files");
+    throw unsupported(
+        "changing rows of a Delta table with change data feed without writing its change files");
   }
   if (hasVector && !supportsFeature(protocol(), "deletionVectors")) {
     throw internalError("A deletion vector was written to a table whose protocol has none.");
@@ -179,7 +200,7 @@ Transaction::Attempt Transaction::tryPut(int64_t version, const std::string& tex
   return fileSystem.stat(path) ? Attempt::Lost : Attempt::Retry;
 }
 
-std::variant<Transaction::Attempt, Error> Transaction::passWinners(const PendingCommit& own, std::string_view) {
+std::variant<Transaction::Attempt, Error> Transaction::passWinners(const PendingCommit& own) {
   FileSystem& fileSystem = *log_->table().fileSystem;
   while (true) {
     const int64_t version = head_ ? head_->version() + 1 : 0;
@@ -200,8 +221,9 @@ std::variant<Transaction::Attempt, Error> Transaction::passWinners(const Pending
 
 CommitOutcome Transaction::commit() {
   prepare();
-  const bool onlyAdds = std::all_of(files_.begin(), files_.end(),
-                                    [](const Action& action) { return std::holds_alternative<AddFile>(action); });
+  const bool onlyAdds = std::all_of(files_.begin(), files_.end(), [](const Action& action) {
+    return std::holds_alternative<AddFile>(action);
+  });
   const bool dataChange = std::any_of(files_.begin(), files_.end(), [](const Action& action) {
     return changesData<AddFile>(action) || changesData<RemoveFile>(action);
   });
@@ -209,8 +231,9 @@ CommitOutcome Transaction::commit() {
   facts.timestampMs = log_->clock().nowMillis();
   if (readSnapshot_) facts.readVersion = readSnapshot_->version();
   facts.isBlindAppend = onlyAdds && !reads_.dependsOnFiles();
-  facts.isolationLevel =
-      dataChange || metadata_ || protocol_ || facts.isBlindAppend ? IsolationLevel::Serializable : IsolationLevel::SnapshotIsolation;
+  facts.isolationLevel = dataChange || metadata_ || protocol_ || facts.isBlindAppend
+                             ? IsolationLevel::Serializable
+                             : IsolationLevel::SnapshotIsolation;
   facts.txnId = txnId_;
   actions_ = orderedActions(makeCommitInfo(operation_, facts));
   const PendingCommit own{readSnapshot_.get(), reads_, actions_, facts.isolationLevel, facts.isBlindAppend};
@@ -222,7 +245,7 @@ CommitOutcome Transaction::commit() {
     const int64_t version = head_ ? head_->version() + 1 : 0;
     Attempt result = tryPut(version, text);
     if (result == Attempt::Lost) {
-      auto passed = passWinners(own, text);
+      auto passed = passWinners(own);
       if (auto* conflict = std::get_if<Error>(&passed)) return Conflicted{*conflict};
       result = std::get<Attempt>(passed);
     }
@@ -232,13 +255,15 @@ CommitOutcome Transaction::commit() {
     }
     backOff(++lostRaces, limits_.maxBackoffMs);
   }
-  throw Error("DELTA_MAX_COMMIT_RETRIES_EXCEEDED",
-              "The commit to the Delta table " + log_->table().path + " was tried " + std::to_string(limits_.maxAttempts) +
-                  " times and another writer was first each time. Run fewer writers at once, or run it again.",
-              {{"numAttempts", std::to_string(limits_.maxAttempts)},
-               {"startVersion", std::to_string(readSnapshot_ ? readSnapshot_->version() + 1 : 0)},
-               {"attemptVersion", std::to_string(head_ ? head_->version() + 1 : 0)},
-               {"numActions", std::to_string(actions_.size())}});
+  throw Error(
+      "DELTA_MAX_COMMIT_RETRIES_EXCEEDED",
+      "The commit to the Delta table " + log_->table().path + " was tried " +
+          std::to_string(limits_.maxAttempts) +
+          " times and another writer was first each time. Run fewer writers at once, or run it again.",
+      {{"numAttempts", std::to_string(limits_.maxAttempts)},
+       {"startVersion", std::to_string(readSnapshot_ ? readSnapshot_->version() + 1 : 0)},
+       {"attemptVersion", std::to_string(head_ ? head_->version() + 1 : 0)},
+       {"numActions", std::to_string(actions_.size())}});
 }
 
 Committed Transaction::finish(int64_t version, SnapshotPtr snapshot) {

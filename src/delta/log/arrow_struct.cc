@@ -8,15 +8,17 @@ namespace thalweg::delta {
 namespace {
 
 [[noreturn]] void throwType(const arrow::Array& array, std::string_view name) {
-  throw Error("DELTA_STATE_RECOVER_ERROR", "The checkpoint's column " + std::string(name) + " has the unexpected type " +
-                                               array.type()->ToString() + ".");
+  throw Error("DELTA_STATE_RECOVER_ERROR", "The checkpoint's column " + std::string(name) +
+                                               " has the unexpected type " + array.type()->ToString() + ".");
 }
 
 void require(bool holds, const std::shared_ptr<arrow::Array>& array, std::string_view name) {
   if (!holds) throwType(*array, name);
 }
 
-bool isType(const std::shared_ptr<arrow::Array>& array, arrow::Type::type type) { return array->type_id() == type; }
+bool isType(const std::shared_ptr<arrow::Array>& array, arrow::Type::type type) {
+  return array->type_id() == type;
+}
 
 // A column of nulls has no type of its own; it is the same as no column.
 std::shared_ptr<arrow::Array> unlessVoid(std::shared_ptr<arrow::Array> array) {
@@ -26,7 +28,8 @@ std::shared_ptr<arrow::Array> unlessVoid(std::shared_ptr<arrow::Array> array) {
 
 }  // namespace
 
-TextColumn::TextColumn(std::shared_ptr<arrow::Array> array, std::string_view name) : array_(unlessVoid(std::move(array))) {
+TextColumn::TextColumn(std::shared_ptr<arrow::Array> array, std::string_view name)
+    : array_(unlessVoid(std::move(array))) {
   if (!array_) return;
   require(isType(array_, arrow::Type::STRING) || isType(array_, arrow::Type::BINARY), array_, name);
 }
@@ -36,18 +39,21 @@ std::optional<std::string> TextColumn::at(int64_t row) const {
   return std::string(static_cast<const arrow::BinaryArray&>(*array_).GetView(row));
 }
 
-LongColumn::LongColumn(std::shared_ptr<arrow::Array> array, std::string_view name) : array_(unlessVoid(std::move(array))) {
+LongColumn::LongColumn(std::shared_ptr<arrow::Array> array, std::string_view name)
+    : array_(unlessVoid(std::move(array))) {
   if (!array_) return;
   require(isType(array_, arrow::Type::INT32) || isType(array_, arrow::Type::INT64), array_, name);
 }
 
 std::optional<int64_t> LongColumn::at(int64_t row) const {
   if (!array_ || array_->IsNull(row)) return std::nullopt;
-  if (array_->type_id() == arrow::Type::INT32) return static_cast<const arrow::Int32Array&>(*array_).Value(row);
+  if (array_->type_id() == arrow::Type::INT32)
+    return static_cast<const arrow::Int32Array&>(*array_).Value(row);
   return static_cast<const arrow::Int64Array&>(*array_).Value(row);
 }
 
-BoolColumn::BoolColumn(std::shared_ptr<arrow::Array> array, std::string_view name) : array_(unlessVoid(std::move(array))) {
+BoolColumn::BoolColumn(std::shared_ptr<arrow::Array> array, std::string_view name)
+    : array_(unlessVoid(std::move(array))) {
   if (array_) require(isType(array_, arrow::Type::BOOL), array_, name);
 }
 
@@ -65,7 +71,9 @@ TextMapColumn::TextMapColumn(std::shared_ptr<arrow::Array> array, std::string_vi
   values_.emplace(map.items(), name);
 }
 
-bool TextMapColumn::isNull(int64_t row) const { return !array_ || array_->IsNull(row); }
+bool TextMapColumn::isNull(int64_t row) const {
+  return !array_ || array_->IsNull(row);
+}
 
 std::map<std::string, std::optional<std::string>> TextMapColumn::at(int64_t row) const {
   std::map<std::string, std::optional<std::string>> result;
@@ -94,11 +102,14 @@ std::optional<std::vector<std::string>> TextListColumn::at(int64_t row) const {
   return result;
 }
 
-StructColumn::StructColumn(std::shared_ptr<arrow::Array> array, std::string name) : array_(unlessVoid(std::move(array))) {
+StructColumn::StructColumn(std::shared_ptr<arrow::Array> array, std::string name)
+    : array_(unlessVoid(std::move(array))) {
   if (array_) require(isType(array_, arrow::Type::STRUCT), array_, name);
 }
 
-bool StructColumn::isNull(int64_t row) const { return !array_ || array_->IsNull(row); }
+bool StructColumn::isNull(int64_t row) const {
+  return !array_ || array_->IsNull(row);
+}
 
 std::shared_ptr<arrow::Array> StructColumn::member(std::string_view name) const {
   if (!array_) return nullptr;

@@ -13,7 +13,8 @@
 
 namespace thalweg::delta {
 
-// The value columns below throw Error DELTA_STATE_RECOVER_ERROR when made over another type. Null array: all rows null.
+// The value columns below throw Error DELTA_STATE_RECOVER_ERROR when made over another type. Null array: all
+// rows null.
 class TextColumn {
  public:
   explicit TextColumn(std::shared_ptr<arrow::Array> array, std::string_view name);
@@ -77,7 +78,9 @@ class StructColumn {
   BoolColumn flag(std::string_view name) const { return BoolColumn(member(name), name); }
   TextMapColumn textMap(std::string_view name) const { return TextMapColumn(member(name), name); }
   TextListColumn textList(std::string_view name) const { return TextListColumn(member(name), name); }
-  StructColumn structure(std::string_view name) const { return StructColumn(member(name), std::string(name)); }
+  StructColumn structure(std::string_view name) const {
+    return StructColumn(member(name), std::string(name));
+  }
 
  private:
   std::shared_ptr<arrow::Array> array_;

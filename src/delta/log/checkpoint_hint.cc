@@ -5,8 +5,8 @@
 #include <limits>
 #include <vector>
 
-#include <nlohmann/json.hpp>
 #include <openssl/evp.h>
+#include <nlohmann/json.hpp>
 
 #include "common/error.h"
 #include "common/logging.h"
@@ -51,8 +51,8 @@ std::string encoded(std::string_view text) {
   constexpr char kHex[] = "0123456789ABCDEF";
   std::string out = "\"";
   for (const unsigned char c : text) {
-    const bool unreserved = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' ||
-                            c == '.' || c == '_' || c == '~';
+    const bool unreserved = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                            c == '-' || c == '.' || c == '_' || c == '~';
     if (unreserved) {
       out += static_cast<char>(c);
     } else {
@@ -107,7 +107,8 @@ std::string checksumOf(const Json& object) {
 std::optional<int64_t> longField(const Json& object, const char* name) {
   const auto it = object.find(name);
   if (it == object.end() || !it->is_number_integer()) return std::nullopt;
-  if (it->is_number_unsigned() && it->get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+  if (it->is_number_unsigned() &&
+      it->get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
     return std::nullopt;
   }
   return it->get<int64_t>();
@@ -157,7 +158,8 @@ std::optional<CheckpointHint> readCheckpointHint(FileSystem& fileSystem, const s
   try {
     text = fileSystem.readAll(path);
   } catch (const Error& error) {
-    if (error.condition() != "PATH_NOT_FOUND") logWarn("The checkpoint hint {} is skipped: {}", path, error.message());
+    if (error.condition() != "PATH_NOT_FOUND")
+      logWarn("The checkpoint hint {} is skipped: {}", path, error.message());
     return std::nullopt;
   }
   auto hint = parseCheckpointHint(text);

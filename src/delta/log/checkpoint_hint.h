@@ -1,4 +1,5 @@
-// The file _last_checkpoint: a hint where the newest checkpoint is. Never trusted: absent, stale or broken is no error.
+// The file _last_checkpoint: a hint where the newest checkpoint is. Never trusted: absent, stale or broken is
+// no error.
 #pragma once
 
 #include <cstdint>

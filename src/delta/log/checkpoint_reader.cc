@@ -7,9 +7,9 @@
 
 #include "common/error.h"
 #include "delta/log/arrow_struct.h"
+#include "delta/log/file_paths.h"
 #include "delta/log/log_files.h"
 #include "delta/log/parsed_stats.h"
-#include "delta/log/file_paths.h"
 #include "formats/parquet/parquet_file.h"
 
 namespace thalweg::delta {
@@ -18,12 +18,14 @@ namespace {
 const std::vector<std::string>& wantedColumns() {
   static const std::vector<std::string> kColumns = [] {
     std::vector<std::string> columns = {"txn", "metaData", "protocol", "domainMetadata", "sidecar"};
-    for (const char* field : {"path", "partitionValues", "size", "modificationTime", "dataChange", "stats", "tags",
-                              "deletionVector", "baseRowId", "defaultRowCommitVersion", "clusteringProvider"}) {
+    for (const char* field :
+         {"path", "partitionValues", "size", "modificationTime", "dataChange", "stats", "tags",
+          "deletionVector", "baseRowId", "defaultRowCommitVersion", "clusteringProvider"}) {
       columns.push_back(std::string("add.") + field);
     }
-    for (const char* field : {"path", "deletionTimestamp", "dataChange", "extendedFileMetadata", "partitionValues", "size",
-                              "deletionVector", "baseRowId", "defaultRowCommitVersion"}) {
+    for (const char* field :
+         {"path", "deletionTimestamp", "dataChange", "extendedFileMetadata", "partitionValues", "size",
+          "deletionVector", "baseRowId", "defaultRowCommitVersion"}) {
       columns.push_back(std::string("remove.") + field);
     }
     return columns;
@@ -237,7 +239,8 @@ void readDomains(const arrow::RecordBatch& batch, const ActionSink& sink) {
   const BoolColumn removed = column.flag("removed");
   for (int64_t row = 0; row < batch.num_rows(); ++row) {
     if (column.isNull(row) || !domain.at(row)) continue;
-    sink(DomainMetadata{*domain.at(row), configuration.at(row).value_or(""), removed.at(row).value_or(false)});
+    sink(
+        DomainMetadata{*domain.at(row), configuration.at(row).value_or(""), removed.at(row).value_or(false)});
   }
 }
 
@@ -280,7 +283,8 @@ class ParsedStats {
 
 class ParquetCheckpointFile {
  public:
-  ParquetCheckpointFile(FileSystem& fileSystem, std::string path, const ActionSink& sink, const SidecarSink& sidecars)
+  ParquetCheckpointFile(FileSystem& fileSystem, std::string path, const ActionSink& sink,
+                        const SidecarSink& sidecars)
       : fileSystem_(fileSystem), path_(std::move(path)), sink_(sink), sidecars_(sidecars) {}
 
   void read() {
@@ -290,7 +294,8 @@ class ParquetCheckpointFile {
     while (true) {
       std::shared_ptr<arrow::RecordBatch> batch;
       const arrow::Status status = batches.ReadNext(&batch);
-      if (!status.ok()) throw Error("DELTA_STATE_RECOVER_ERROR", "The checkpoint " + path_ + ": " + status.ToString());
+      if (!status.ok())
+        throw Error("DELTA_STATE_RECOVER_ERROR", "The checkpoint " + path_ + ": " + status.ToString());
       if (!batch) return;
       readBatch(*batch, firstRow);
       firstRow += batch->num_rows();
@@ -327,7 +332,8 @@ class ParquetCheckpointFile {
   std::optional<ParsedStats> parsedStats_;
 };
 
-void readFile(FileSystem& fileSystem, const std::string& path, const ActionSink& sink, const SidecarSink& sidecars) {
+void readFile(FileSystem& fileSystem, const std::string& path, const ActionSink& sink,
+              const SidecarSink& sidecars) {
   if (path.ends_with(".json")) {
     readActions(fileSystem.readAll(path), path, sink, sidecars);
   } else {
@@ -340,7 +346,8 @@ std::string sidecarPath(const std::string& logPath, const Sidecar& sidecar) {
   const std::string path = canonicalFilePath(sidecar.path, "");
   if (path.starts_with('/')) return path;
   const size_t slash = path.rfind('/');
-  return logPath + "/" + std::string(kSidecarFolder) + "/" + (slash == std::string::npos ? path : path.substr(slash + 1));
+  return logPath + "/" + std::string(kSidecarFolder) + "/" +
+         (slash == std::string::npos ? path : path.substr(slash + 1));
 }
 
 }  // namespace

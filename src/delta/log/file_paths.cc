@@ -35,8 +35,10 @@ std::string canonicalFilePath(std::string_view logPath, std::string_view tablePa
   std::string path = decodeLogPath(logPath);
   if (path.starts_with("file:")) path.erase(0, 5);
   if (!path.starts_with('/')) return path;
-  path.erase(0, path.find_first_not_of('/') == std::string::npos ? path.size() - 1 : path.find_first_not_of('/') - 1);
-  if (!tablePath.empty() && path.size() > tablePath.size() + 1 && path.starts_with(tablePath) && path[tablePath.size()] == '/') {
+  path.erase(0, path.find_first_not_of('/') == std::string::npos ? path.size() - 1
+                                                                 : path.find_first_not_of('/') - 1);
+  if (!tablePath.empty() && path.size() > tablePath.size() + 1 && path.starts_with(tablePath) &&
+      path[tablePath.size()] == '/') {
     path.erase(0, tablePath.size() + 1);
   }
   return path;

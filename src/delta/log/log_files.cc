@@ -67,9 +67,17 @@ std::optional<LogFileName> parseLogFileName(std::string_view name) {
   return std::nullopt;
 }
 
-std::string commitFileName(int64_t version) { return fmt::format("{:020}.json", version); }
-std::string checksumFileName(int64_t version) { return fmt::format("{:020}.crc", version); }
-std::string classicCheckpointFileName(int64_t version) { return fmt::format("{:020}.checkpoint.parquet", version); }
-std::string firstNameOfVersion(int64_t version) { return fmt::format("{:020}.", version); }
+std::string commitFileName(int64_t version) {
+  return fmt::format("{:020}.json", version);
+}
+std::string checksumFileName(int64_t version) {
+  return fmt::format("{:020}.crc", version);
+}
+std::string classicCheckpointFileName(int64_t version) {
+  return fmt::format("{:020}.checkpoint.parquet", version);
+}
+std::string firstNameOfVersion(int64_t version) {
+  return fmt::format("{:020}.", version);
+}
 
 }  // namespace thalweg::delta

@@ -1,4 +1,5 @@
-// Names of the files of a Delta log. Versions are 20 digits, zero padded; anything else in the folder is skipped.
+// Names of the files of a Delta log. Versions are 20 digits, zero padded; anything else in the folder is
+// skipped.
 #pragma once
 
 #include <cstdint>

@@ -78,7 +78,8 @@ class ListingBuilder {
   std::map<std::pair<int64_t, int32_t>, std::map<int32_t, FileInfo>> parts_;
 };
 
-Listing listFrom(FileSystem& fileSystem, const std::string& logPath, int64_t version, const BadCheckpoints& bad) {
+Listing listFrom(FileSystem& fileSystem, const std::string& logPath, int64_t version,
+                 const BadCheckpoints& bad) {
   ListingBuilder builder(bad);
   for (const FileInfo& file : fileSystem.listFrom(logPath, firstNameOfVersion(version))) builder.add(file);
   return std::move(builder).finish();
@@ -102,10 +103,11 @@ Listing listFrom(FileSystem& fileSystem, const std::string& logPath, int64_t ver
 }
 
 [[noreturn]] void throwVersionNotFound(const std::string& logPath, int64_t target, int64_t newest) {
-  throw Error("DELTA_VERSION_NOT_FOUND",
-              "Version " + std::to_string(target) + " of the Delta table with log " + logPath +
-                  " does not exist; its newest version is " + std::to_string(newest) + ".",
-              {{"userVersion", std::to_string(target)}, {"earliest", "0"}, {"latest", std::to_string(newest)}});
+  throw Error(
+      "DELTA_VERSION_NOT_FOUND",
+      "Version " + std::to_string(target) + " of the Delta table with log " + logPath +
+          " does not exist; its newest version is " + std::to_string(newest) + ".",
+      {{"userVersion", std::to_string(target)}, {"earliest", "0"}, {"latest", std::to_string(newest)}});
 }
 
 LogSegment chooseSegment(const std::string& logPath, Listing&& listing, std::optional<int64_t> target) {

@@ -25,7 +25,9 @@ std::shared_ptr<FileSystem> logOf(const std::vector<std::string>& names) {
   return store;
 }
 
-std::string v(int64_t version, const std::string& rest) { return firstNameOfVersion(version) + rest; }
+std::string v(int64_t version, const std::string& rest) {
+  return firstNameOfVersion(version) + rest;
+}
 
 std::string conditionOf(const std::function<void()>& action) {
   try {
@@ -40,14 +42,17 @@ TEST(LogFiles, ParsesTheProtocolsNames) {
   EXPECT_EQ(parseLogFileName("00000000000000000007.json")->kind, LogFileKind::Commit);
   EXPECT_EQ(parseLogFileName("00000000000000000007.json")->version, 7);
   EXPECT_EQ(parseLogFileName("00000000000000000007.crc")->kind, LogFileKind::Checksum);
-  EXPECT_EQ(parseLogFileName("00000000000000000007.checkpoint.parquet")->kind, LogFileKind::ClassicCheckpoint);
+  EXPECT_EQ(parseLogFileName("00000000000000000007.checkpoint.parquet")->kind,
+            LogFileKind::ClassicCheckpoint);
   const auto part = parseLogFileName("00000000000000000007.checkpoint.0000000002.0000000003.parquet");
   EXPECT_EQ(part->kind, LogFileKind::MultiPartCheckpoint);
   EXPECT_EQ(part->part, 2);
   EXPECT_EQ(part->parts, 3);
   const std::string uuid = "80a083e8-7026-4e79-81be-64bd76c43a11";
-  EXPECT_EQ(parseLogFileName("00000000000000000007.checkpoint." + uuid + ".json")->kind, LogFileKind::UuidCheckpoint);
-  EXPECT_EQ(parseLogFileName("00000000000000000007.checkpoint." + uuid + ".parquet")->kind, LogFileKind::UuidCheckpoint);
+  EXPECT_EQ(parseLogFileName("00000000000000000007.checkpoint." + uuid + ".json")->kind,
+            LogFileKind::UuidCheckpoint);
+  EXPECT_EQ(parseLogFileName("00000000000000000007.checkpoint." + uuid + ".parquet")->kind,
+            LogFileKind::UuidCheckpoint);
   const auto compacted = parseLogFileName("00000000000000000004.00000000000000000006.compacted.json");
   EXPECT_EQ(compacted->kind, LogFileKind::Compacted);
   EXPECT_EQ(compacted->version, 4);
@@ -55,12 +60,13 @@ TEST(LogFiles, ParsesTheProtocolsNames) {
 }
 
 TEST(LogFiles, SkipsEverythingElse) {
-  for (const char* name : {".00000000000000000000.json.crc", "_last_checkpoint", "_staged_commits", "a.json", "1.txt", "",
-                           "00000000000000000007", "00000000000000000007.80a083e8.json",
-                           "00000000000000000007.checkpoint.0000000004.0000000003.parquet",
-                           "00000000000000000007.checkpoint.0000000000.0000000003.parquet",
-                           "99999999999999999999.json", "-1.json", "+1.json", "7.checkpoint..parquet",
-                           "00000000000000000006.00000000000000000004.compacted.json", "7.checkpoint.a.b.c.parquet"}) {
+  for (const char* name :
+       {".00000000000000000000.json.crc", "_last_checkpoint", "_staged_commits", "a.json", "1.txt", "",
+        "00000000000000000007", "00000000000000000007.80a083e8.json",
+        "00000000000000000007.checkpoint.0000000004.0000000003.parquet",
+        "00000000000000000007.checkpoint.0000000000.0000000003.parquet", "99999999999999999999.json",
+        "-1.json", "+1.json", "7.checkpoint..parquet",
+        "00000000000000000006.00000000000000000004.compacted.json", "7.checkpoint.a.b.c.parquet"}) {
     EXPECT_FALSE(parseLogFileName(name)) << name;
   }
 }
@@ -73,7 +79,8 @@ TEST(LogFiles, NamesHaveTwentyDigits) {
 
 TEST(FilePaths, OneFileHasOneForm) {
   EXPECT_EQ(canonicalFilePath("/some/unqualified/absolute/path", "/t"), "/some/unqualified/absolute/path");
-  EXPECT_EQ(canonicalFilePath("file:/some/unqualified/absolute/path", "/t"), "/some/unqualified/absolute/path");
+  EXPECT_EQ(canonicalFilePath("file:/some/unqualified/absolute/path", "/t"),
+            "/some/unqualified/absolute/path");
   EXPECT_EQ(canonicalFilePath("file:///t/p=1/a%20b.parquet", "/t"), "p=1/a b.parquet");
   EXPECT_EQ(canonicalFilePath("p=1/a%20b.parquet", "/t"), "p=1/a b.parquet");
   EXPECT_EQ(canonicalFilePath("p=a%253Ab/x", "/t"), "p=a%3Ab/x") << "decoded once";
@@ -92,10 +99,13 @@ TEST(LogSegmentListing, WithoutCheckpointAllCommits) {
   EXPECT_EQ(listLogSegment(*store, kLog, 1)->commits.size(), 2u);
 }
 
-TEST(LogSegmentListing, NothingThereIsNoTable) { EXPECT_FALSE(listLogSegment(*makeMemoryFileSystem(), kLog)); }
+TEST(LogSegmentListing, NothingThereIsNoTable) {
+  EXPECT_FALSE(listLogSegment(*makeMemoryFileSystem(), kLog));
+}
 
 TEST(LogSegmentListing, TheNewestCheckpointNotPastTheTarget) {
-  const auto store = logOf({v(1, "checkpoint.parquet"), v(2, "json"), v(3, "checkpoint.parquet"), v(3, "json"), v(4, "json")});
+  const auto store = logOf(
+      {v(1, "checkpoint.parquet"), v(2, "json"), v(3, "checkpoint.parquet"), v(3, "json"), v(4, "json")});
   EXPECT_EQ(listLogSegment(*store, kLog)->checkpoint->version, 3);
   EXPECT_EQ(listLogSegment(*store, kLog)->commits.size(), 1u);
   EXPECT_EQ(listLogSegment(*store, kLog, 2)->checkpoint->version, 1);
@@ -124,18 +134,27 @@ TEST(LogSegmentListing, PassesOverEmptyAndBadCheckpoints) {
 }
 
 TEST(LogSegmentListing, NamesTheFaultOfABrokenLog) {
-  EXPECT_EQ(conditionOf([] { listLogSegment(*logOf({v(0, "json"), v(2, "json")}), kLog); }), "DELTA_VERSIONS_NOT_CONTIGUOUS");
-  EXPECT_EQ(conditionOf([] { listLogSegment(*logOf({v(1, "json"), v(2, "json")}), kLog); }),
+  EXPECT_EQ(conditionOf([] {
+              listLogSegment(*logOf({v(0, "json"), v(2, "json")}), kLog);
+            }),
+            "DELTA_VERSIONS_NOT_CONTIGUOUS");
+  EXPECT_EQ(conditionOf([] {
+              listLogSegment(*logOf({v(1, "json"), v(2, "json")}), kLog);
+            }),
             "DELTA_TRUNCATED_TRANSACTION_LOG");
-  EXPECT_EQ(conditionOf([] { listLogSegment(*logOf({v(1, "checkpoint.parquet"), v(3, "json")}), kLog); }),
+  EXPECT_EQ(conditionOf([] {
+              listLogSegment(*logOf({v(1, "checkpoint.parquet"), v(3, "json")}), kLog);
+            }),
             "DELTA_VERSIONS_NOT_CONTIGUOUS");
   EXPECT_EQ(conditionOf([] { listLogSegment(*logOf({v(0, "json")}), kLog, 5); }), "DELTA_VERSION_NOT_FOUND");
 }
 
 TEST(LogSegmentListing, TheHintIsNeverTrusted) {
-  for (const std::string hint : {"", "{", "{\"version\":1}", "{\"version\":9,\"size\":1}", "{\"version\":-4}", "[]",
-                                 "{\"version\":2,\"size\":3}", "{\"version\":2,\"size\":3,\"checksum\":\"00\"}"}) {
-    const auto store = logOf({v(0, "json"), v(1, "json"), v(2, "json"), v(2, "checkpoint.parquet"), v(3, "json")});
+  for (const std::string hint :
+       {"", "{", "{\"version\":1}", "{\"version\":9,\"size\":1}", "{\"version\":-4}", "[]",
+        "{\"version\":2,\"size\":3}", "{\"version\":2,\"size\":3,\"checksum\":\"00\"}"}) {
+    const auto store =
+        logOf({v(0, "json"), v(1, "json"), v(2, "json"), v(2, "checkpoint.parquet"), v(3, "json")});
     store->writeAtomically(kLog + "/_last_checkpoint", hint);
     EXPECT_EQ(listLogSegment(*store, kLog)->version, 3) << hint;
     EXPECT_EQ(listLogSegment(*store, kLog)->checkpoint->version, 2) << hint;
@@ -145,14 +164,17 @@ TEST(LogSegmentListing, TheHintIsNeverTrusted) {
 
 TEST(LogSegmentListing, EarliestRecreatableVersion) {
   EXPECT_EQ(earliestRecreatableVersion(*logOf({v(0, "json"), v(1, "json")}), kLog), 0);
-  EXPECT_EQ(earliestRecreatableVersion(*logOf({v(3, "json"), v(4, "checkpoint.parquet"), v(4, "json"), v(5, "json")}), kLog), 4);
+  EXPECT_EQ(earliestRecreatableVersion(
+                *logOf({v(3, "json"), v(4, "checkpoint.parquet"), v(4, "json"), v(5, "json")}), kLog),
+            4);
   EXPECT_FALSE(earliestRecreatableVersion(*logOf({v(3, "json")}), kLog));
 }
 
 TEST(CheckpointHintFile, ChecksumIsTheProtocolsVector) {
-  EXPECT_EQ(checkpointHintChecksum(
-                R"({"k0":"'v 0'","checksum":"adsaskfljadfkjadfkj","k1":{"k2":2,"k3":["v3",[1,2],{"k4":"v4","k5":["v5","v6","v7"]}]}})"),
-            "6a92d155a59bf2eecbd4b4ec7fd1f875");
+  EXPECT_EQ(
+      checkpointHintChecksum(
+          R"({"k0":"'v 0'","checksum":"adsaskfljadfkjadfkj","k1":{"k2":2,"k3":["v3",[1,2],{"k4":"v4","k5":["v5","v6","v7"]}]}})"),
+      "6a92d155a59bf2eecbd4b4ec7fd1f875");
 }
 
 TEST(CheckpointHintFile, SparksOwnChecksumsHold) {
@@ -171,7 +193,9 @@ TEST(CheckpointHintFile, SparksOwnChecksumsHold) {
 
 TEST(CheckpointHintFile, RoundTrips) {
   const std::string json = toCheckpointHintJson({12, 30, std::nullopt, 4096, 27});
-  EXPECT_TRUE(json.starts_with(R"({"version":12,"size":30,"sizeInBytes":4096,"numOfAddFiles":27,"checksum":")")) << json;
+  EXPECT_TRUE(
+      json.starts_with(R"({"version":12,"size":30,"sizeInBytes":4096,"numOfAddFiles":27,"checksum":")"))
+      << json;
   const auto hint = parseCheckpointHint(json);
   EXPECT_EQ(hint->version, 12);
   EXPECT_EQ(hint->numOfAddFiles, 27);

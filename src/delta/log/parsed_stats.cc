@@ -27,8 +27,8 @@ std::string timestampText(int64_t micros, bool utc) {
   const int64_t millis = floorDivide(micros, 1000);
   const int64_t days = floorDivide(millis, 86400000);
   const int64_t rest = millis - days * 86400000;
-  return dateText(days) + fmt::format("T{:02}:{:02}:{:02}.{:03}{}", rest / 3600000, rest / 60000 % 60, rest / 1000 % 60,
-                                      rest % 1000, utc ? "Z" : "");
+  return dateText(days) + fmt::format("T{:02}:{:02}:{:02}.{:03}{}", rest / 3600000, rest / 60000 % 60,
+                                      rest / 1000 % 60, rest % 1000, utc ? "Z" : "");
 }
 
 std::string doubleText(double value, bool isFloat) {

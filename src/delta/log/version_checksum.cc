@@ -29,7 +29,8 @@ void appendArray(std::string& out, std::string_view name, const std::vector<Valu
 template <typename Value>
 bool readAs(std::string_view actionName, dom::element value, Value& out) {
   bool found = false;
-  const std::string line = "{\"" + std::string(actionName) + "\":" + std::string(simdjson::minify(value)) + "}";
+  const std::string line =
+      "{\"" + std::string(actionName) + "\":" + std::string(simdjson::minify(value)) + "}";
   readActions(line, "crc", [&](Action&& action) {
     if (auto* typed = std::get_if<Value>(&action)) {
       out = std::move(*typed);
@@ -40,7 +41,8 @@ bool readAs(std::string_view actionName, dom::element value, Value& out) {
 }
 
 template <typename Value>
-std::optional<std::vector<Value>> readArray(std::string_view actionName, const dom::object& object, const char* name) {
+std::optional<std::vector<Value>> readArray(std::string_view actionName, const dom::object& object,
+                                            const char* name) {
   dom::array array;
   if (object[name].get(array)) return std::nullopt;
   std::vector<Value> values;
@@ -82,7 +84,8 @@ std::string toChecksumJson(const VersionChecksum& checksum) {
   out += "\"tableSizeBytes\":" + std::to_string(checksum.tableSizeBytes);
   out += ",\"numFiles\":" + std::to_string(checksum.numFiles);
   out += ",\"numMetadata\":1,\"numProtocol\":1";
-  if (checksum.inCommitTimestamp) out += ",\"inCommitTimestampOpt\":" + std::to_string(*checksum.inCommitTimestamp);
+  if (checksum.inCommitTimestamp)
+    out += ",\"inCommitTimestampOpt\":" + std::to_string(*checksum.inCommitTimestamp);
   if (checksum.setTransactions && checksum.setTransactions->size() <= kMaxChecksumTransactions) {
     appendArray(out, "setTransactions", *checksum.setTransactions);
   }
@@ -107,14 +110,16 @@ std::optional<VersionChecksum> parseChecksum(std::string_view json) {
   }
 }
 
-std::optional<VersionChecksum> readChecksum(FileSystem& fileSystem, const std::string& logPath, int64_t version) {
+std::optional<VersionChecksum> readChecksum(FileSystem& fileSystem, const std::string& logPath,
+                                            int64_t version) {
   const std::string path = logPath + "/" + checksumFileName(version);
   try {
     auto checksum = parseChecksum(fileSystem.readAll(path));
     if (!checksum) logWarn("The version checksum {} is skipped: it is damaged.", path);
     return checksum;
   } catch (const Error& error) {
-    if (error.condition() != "PATH_NOT_FOUND") logWarn("The version checksum {} is skipped: {}", path, error.message());
+    if (error.condition() != "PATH_NOT_FOUND")
+      logWarn("The version checksum {} is skipped: {}", path, error.message());
     return std::nullopt;
   }
 }

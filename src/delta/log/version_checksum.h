@@ -1,5 +1,5 @@
-// The file V.crc: a version's totals, its protocol and metadata, written after the commit and never overwritten.
-// Optional for every reader; an unreadable one is ignored with a warning.
+// The file V.crc: a version's totals, its protocol and metadata, written after the commit and never
+// overwritten. Optional for every reader; an unreadable one is ignored with a warning.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,10 @@ std::string toChecksumJson(const VersionChecksum& checksum);
 std::optional<VersionChecksum> parseChecksum(std::string_view json);
 
 // nullopt where the file is absent or unreadable (the latter is logged).
-std::optional<VersionChecksum> readChecksum(FileSystem& fileSystem, const std::string& logPath, int64_t version);
+std::optional<VersionChecksum> readChecksum(FileSystem& fileSystem, const std::string& logPath,
+                                            int64_t version);
 // Leaves an existing file alone.
-void writeChecksum(FileSystem& fileSystem, const std::string& logPath, int64_t version, const VersionChecksum& checksum);
+void writeChecksum(FileSystem& fileSystem, const std::string& logPath, int64_t version,
+                   const VersionChecksum& checksum);
 
 }  // namespace thalweg::delta

@@ -1,8 +1,8 @@
 #include "delta/snapshot/checkpoint_writer.h"
 
+#include <arrow/array/builder_binary.h>
 #include <arrow/array/builder_nested.h>
 #include <arrow/array/builder_primitive.h>
-#include <arrow/array/builder_binary.h>
 #include <arrow/buffer.h>
 #include <arrow/io/memory.h>
 #include <arrow/record_batch.h>
@@ -32,7 +32,9 @@ Value check(arrow::Result<Value> result) {
   return std::move(result).ValueUnsafe();
 }
 
-DataTypePtr textMapType() { return DataType::map(stringType(), stringType(), true); }
+DataTypePtr textMapType() {
+  return DataType::map(stringType(), stringType(), true);
+}
 
 DataTypePtr deletionVectorType() {
   return DataType::structOf({{"storageType", stringType()},
@@ -83,8 +85,8 @@ SchemaPtr checkpointSchema() {
                                                    {"minWriterVersion", intType()},
                                                    {"readerFeatures", DataType::array(stringType())},
                                                    {"writerFeatures", DataType::array(stringType())}});
-  const DataTypePtr domain =
-      DataType::structOf({{"domain", stringType()}, {"configuration", stringType()}, {"removed", booleanType()}});
+  const DataTypePtr domain = DataType::structOf(
+      {{"domain", stringType()}, {"configuration", stringType()}, {"removed", booleanType()}});
   return DataType::structOf({{"txn", txn},
                              {"add", add},
                              {"remove", remove},
@@ -126,7 +128,9 @@ class StructWriter {
     auto& items = static_cast<arrow::StringBuilder&>(*builder.value_builder());
     for (const std::string& value : values) check(items.Append(value));
   }
-  void textList(const std::optional<std::vector<std::string>>& values) { values ? textList(*values) : null(); }
+  void textList(const std::optional<std::vector<std::string>>& values) {
+    values ? textList(*values) : null();
+  }
   void deletionVector(const std::optional<DeletionVector>& vector) {
     if (!vector) return null();
     StructWriter members = structure();
@@ -143,7 +147,9 @@ class StructWriter {
   Builder& next() {
     return static_cast<Builder&>(*builder_.field_builder(member_++));
   }
-  static void appendItem(arrow::StringBuilder& items, const std::string& value) { check(items.Append(value)); }
+  static void appendItem(arrow::StringBuilder& items, const std::string& value) {
+    check(items.Append(value));
+  }
   static void appendItem(arrow::StringBuilder& items, const std::optional<std::string>& value) {
     value ? check(items.Append(*value)) : check(items.AppendNull());
   }
@@ -156,7 +162,8 @@ class StructWriter {
 class CheckpointRows {
  public:
   explicit CheckpointRows(ParquetFileWriter& writer, const Schema& schema) : writer_(writer) {
-    builder_ = check(arrow::RecordBatchBuilder::Make(toArrowSchema(schema), arrow::default_memory_pool(), kBatchRows));
+    builder_ = check(
+        arrow::RecordBatchBuilder::Make(toArrowSchema(schema), arrow::default_memory_pool(), kBatchRows));
   }
 
   int64_t numRows() const { return numRows_; }
@@ -274,8 +281,8 @@ CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock) {
   passFaultPoint(FaultPoint::DeltaCheckpointBefore);
   FileSystem& fileSystem = *snapshot.table().fileSystem;
   const std::string path = snapshot.logPath() + "/" + classicCheckpointFileName(snapshot.version());
-  // Built in memory: the store has no stream that publishes a whole file at once, and a torn checkpoint under its final
-  // name stops other engines.
+  // Built in memory: the store has no stream that publishes a whole file at once, and a torn checkpoint under
+  // its final name stops other engines.
   const auto stream = check(arrow::io::BufferOutputStream::Create());
   ParquetWriteOptions options;
   options.rowGroupRows = kRowGroupRows;
@@ -290,8 +297,9 @@ CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock) {
   passFaultPoint(FaultPoint::LastCheckpointBefore);
   const auto hint = readCheckpointHint(fileSystem, snapshot.logPath());
   if (!hint || hint->version <= report.version) {
-    writeCheckpointHint(fileSystem, snapshot.logPath(),
-                        {report.version, report.size, std::nullopt, report.sizeInBytes, report.numOfAddFiles});
+    writeCheckpointHint(
+        fileSystem, snapshot.logPath(),
+        {report.version, report.size, std::nullopt, report.sizeInBytes, report.numOfAddFiles});
   }
   return report;
 }

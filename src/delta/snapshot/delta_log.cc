@@ -10,9 +10,13 @@
 namespace thalweg::delta {
 namespace {
 
-std::string logPathOf(const Location& table) { return table.path + "/" + std::string(kLogFolder); }
+std::string logPathOf(const Location& table) {
+  return table.path + "/" + std::string(kLogFolder);
+}
 
-CommitStamp stampOf(const FileInfo& file) { return {file.modificationTimeMs, file.sizeBytes}; }
+CommitStamp stampOf(const FileInfo& file) {
+  return {file.modificationTimeMs, file.sizeBytes};
+}
 
 void applyCommit(SnapshotBuilder& builder, const std::string& text, const std::string& path) {
   readActions(text, path, [&](Action&& action) { builder.apply(action); });
@@ -53,9 +57,10 @@ SnapshotPtr replay(const Location& table, const LogSegment& segment, const Clock
 }
 
 [[noreturn]] void throwTableNotFound(const Location& table) {
-  throw Error("DELTA_TABLE_NOT_FOUND",
-              "There is no Delta table at " + table.uri() + ": its folder _delta_log has no commit. Check the path.",
-              {{"tableName", table.uri()}});
+  throw Error(
+      "DELTA_TABLE_NOT_FOUND",
+      "There is no Delta table at " + table.uri() + ": its folder _delta_log has no commit. Check the path.",
+      {{"tableName", table.uri()}});
 }
 
 }  // namespace
@@ -63,6 +68,7 @@ SnapshotPtr replay(const Location& table, const LogSegment& segment, const Clock
 SnapshotPtr loadSnapshot(const Location& table, std::optional<int64_t> version, const Clock& clock) {
   BadCheckpoints bad;
   std::optional<Error> firstFailure;
+  bool listedAgain = false;
   while (true) {
     std::optional<LogSegment> segment;
     try {
@@ -78,10 +84,14 @@ SnapshotPtr loadSnapshot(const Location& table, std::optional<int64_t> version, 
     try {
       return replay(table, *segment, clock);
     } catch (const CheckpointFailure& failure) {
-      logWarn("The checkpoint of version {} in {} cannot be read and is passed over: {}", segment->checkpoint->version,
-              logPathOf(table), failure.error.message());
+      logWarn("The checkpoint of version {} in {} cannot be read and is passed over: {}",
+              segment->checkpoint->version, logPathOf(table), failure.error.message());
       if (!firstFailure) firstFailure = failure.error;
       for (const FileInfo& file : segment->checkpoint->files) bad.insert(file.path);
+    } catch (const Error& error) {
+      // A clean-up of the log may have taken a commit between listing and reading.
+      if (error.condition() != "PATH_NOT_FOUND" || listedAgain) throw;
+      listedAgain = true;
     }
   }
 }
@@ -109,9 +119,14 @@ struct DeltaLog::Background {
 };
 
 DeltaLog::DeltaLog(Location table, const Clock& clock, Executor executor)
-    : table_(std::move(table)), clock_(&clock), executor_(std::move(executor)), background_(std::make_shared<Background>()) {}
+    : table_(std::move(table)),
+      clock_(&clock),
+      executor_(std::move(executor)),
+      background_(std::make_shared<Background>()) {}
 
-std::string DeltaLog::logPath() const { return logPathOf(table_); }
+std::string DeltaLog::logPath() const {
+  return logPathOf(table_);
+}
 
 SnapshotPtr DeltaLog::cached() const {
   std::lock_guard lock(mutex_);
@@ -127,7 +142,9 @@ void DeltaLog::offer(const SnapshotPtr& snapshot) {
 SnapshotPtr DeltaLog::readNewCommits(const SnapshotPtr& base) {
   FileSystem& fileSystem = *table_.fileSystem;
   const auto newest = fileSystem.stat(logPath() + "/" + commitFileName(base->version()));
-  if (!newest || (base->state().stamp && *base->state().stamp != stampOf(*newest))) return nullptr;
+  // Both absent: a version of which only the checkpoint is left.
+  const std::optional<CommitStamp> stamp = newest ? std::optional(stampOf(*newest)) : std::nullopt;
+  if (stamp != base->state().stamp) return nullptr;
   std::optional<SnapshotBuilder> builder;
   for (int64_t version = base->version() + 1;; ++version) {
     const std::string path = logPath() + "/" + commitFileName(version);

@@ -16,9 +16,9 @@
 
 namespace thalweg::delta {
 
-// Builds one version, or the newest, from the log's files. A checkpoint that cannot be read is passed over (and logged) for
-// an older one or for the JSON commits. Null where there is no log at `table`. Throws as listLogSegment, readActions and
-// SnapshotBuilder::finish.
+// Builds one version, or the newest, from the log's files. A checkpoint that cannot be read is passed over
+// (and logged) for an older one or for the JSON commits. Null where there is no log at `table`. Throws as
+// listLogSegment, readActions and SnapshotBuilder::finish.
 SnapshotPtr loadSnapshot(const Location& table, std::optional<int64_t> version = std::nullopt,
                          const Clock& clock = systemClock());
 
@@ -34,8 +34,9 @@ class DeltaLog {
   const Clock& clock() const { return *clock_; }
   std::string logPath() const;
 
-  // The newest version. Reads the commits after the cached one directly, without a listing; a log that was replaced,
-  // truncated or recreated under us is noticed by its newest commit file and read anew. Null where there is no table.
+  // The newest version. Reads the commits after the cached one directly, without a listing; a log that was
+  // replaced, truncated or recreated under us is noticed by its newest commit file and read anew. Null where
+  // there is no table.
   SnapshotPtr update();
   // As update, but throws Error DELTA_TABLE_NOT_FOUND where there is no table.
   SnapshotPtr require();

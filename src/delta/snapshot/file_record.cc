@@ -92,7 +92,9 @@ class Packer {
 
 class Unpacker {
  public:
-  explicit Unpacker(const char* bytes) : next_(bytes + sizeof(Header)) { std::memcpy(&header, bytes, sizeof(header)); }
+  explicit Unpacker(const char* bytes) : next_(bytes + sizeof(Header)) {
+    std::memcpy(&header, bytes, sizeof(header));
+  }
 
   bool has(uint32_t flag) const { return (header.flags & flag) != 0; }
   template <typename Number>
@@ -148,7 +150,8 @@ const char* RecordArena::store(std::string_view bytes) {
   // A chunk is never grown past its capacity: addresses into it must hold.
   if (chunks_.empty() || chunks_.back().size() + bytes.size() > chunks_.back().capacity()) {
     // Doubling from small keeps the layer of a small commit small.
-    const size_t wanted = chunks_.empty() ? bytes.size() : std::min(kChunkBytes, 2 * chunks_.back().capacity());
+    const size_t wanted =
+        chunks_.empty() ? bytes.size() : std::min(kChunkBytes, 2 * chunks_.back().capacity());
     chunks_.emplace_back();
     chunks_.back().reserve(std::max(wanted, bytes.size()));
   }
@@ -197,12 +200,24 @@ void packFile(const RemoveFile& remove, std::string& out) {
   packer.finish();
 }
 
-bool FileRecord::isAdd() const { return Unpacker(bytes_).has(kIsAdd); }
-bool FileRecord::hasDeletionVector() const { return Unpacker(bytes_).has(kHasDeletionVector); }
-int64_t FileRecord::sizeBytes() const { return Unpacker(bytes_).header.size; }
-int64_t FileRecord::deletionTimestamp() const { return Unpacker(bytes_).header.time; }
-std::string_view FileRecord::logPath() const { return Unpacker(bytes_).text(); }
-std::string_view FileRecord::packed() const { return {bytes_, Unpacker(bytes_).header.totalBytes}; }
+bool FileRecord::isAdd() const {
+  return Unpacker(bytes_).has(kIsAdd);
+}
+bool FileRecord::hasDeletionVector() const {
+  return Unpacker(bytes_).has(kHasDeletionVector);
+}
+int64_t FileRecord::sizeBytes() const {
+  return Unpacker(bytes_).header.size;
+}
+int64_t FileRecord::deletionTimestamp() const {
+  return Unpacker(bytes_).header.time;
+}
+std::string_view FileRecord::logPath() const {
+  return Unpacker(bytes_).text();
+}
+std::string_view FileRecord::packed() const {
+  return {bytes_, Unpacker(bytes_).header.totalBytes};
+}
 
 std::string FileRecord::dvUniqueId() const {
   Unpacker unpacker(bytes_);

@@ -11,7 +11,8 @@
 
 namespace thalweg::delta {
 
-// Bytes with stable addresses; grows in chunks of 1 MiB, so that a large table never copies its records to grow.
+// Bytes with stable addresses; grows in chunks of 1 MiB, so that a large table never copies its records to
+// grow.
 class RecordArena {
  public:
   const char* store(std::string_view bytes);
@@ -30,7 +31,7 @@ class FileRecord {
   bool isAdd() const;
   int64_t sizeBytes() const;  // the data file's size; 0 where a remove has none
   std::string_view logPath() const;
-  std::string dvUniqueId() const;  // empty where there is no vector
+  std::string dvUniqueId() const;     // empty where there is no vector
   int64_t deletionTimestamp() const;  // ms; of removes, 0 where absent (it counts as expired)
   bool hasDeletionVector() const;
 
@@ -42,8 +43,8 @@ class FileRecord {
   const char* bytes_;
 };
 
-// Appends the packed form to `out`. The dataChange flag and, for removes, stats and tags are not kept: no snapshot or
-// checkpoint needs them (checkpoints write dataChange false).
+// Appends the packed form to `out`. The dataChange flag and, for removes, stats and tags are not kept: no
+// snapshot or checkpoint needs them (checkpoints write dataChange false).
 void packFile(const AddFile& add, std::string& out);
 void packFile(const RemoveFile& remove, std::string& out);
 

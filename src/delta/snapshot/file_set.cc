@@ -22,11 +22,14 @@ std::string keyOf(const FileRecord& record, std::string_view tablePath) {
   return keyOf(record.logPath(), record.dvUniqueId(), tablePath);
 }
 
-uint64_t hashOf(std::string_view key) { return std::hash<std::string_view>()(key); }
+uint64_t hashOf(std::string_view key) {
+  return std::hash<std::string_view>()(key);
+}
 
 }  // namespace
 
-// Entries in order of insertion with an open-addressing index over their hashes. Mutable only inside a builder.
+// Entries in order of insertion with an open-addressing index over their hashes. Mutable only inside a
+// builder.
 class FileLayer {
  public:
   struct Entry {
@@ -64,7 +67,8 @@ class FileLayer {
 
  private:
   void append(uint64_t hash, const char* record) {
-    if (entries_.size() + 1 >= kNone) throw internalError("A Delta snapshot holds more than 4 billion files.");
+    if (entries_.size() + 1 >= kNone)
+      throw internalError("A Delta snapshot holds more than 4 billion files.");
     entries_.push_back({hash, record});
     if (entries_.size() * 2 > slots_.size()) {
       rebuildIndex(std::max<size_t>(8, slots_.size() * 2));
@@ -89,8 +93,9 @@ class FileLayer {
 
 namespace {
 
-std::shared_ptr<const FileLayer> mergeLayers(const FileLayer& older, const FileLayer& newer, std::string_view tablePath,
-                                             bool isBase, int64_t tombstoneCutoffMs, int64_t& numTombstones) {
+std::shared_ptr<const FileLayer> mergeLayers(const FileLayer& older, const FileLayer& newer,
+                                             std::string_view tablePath, bool isBase,
+                                             int64_t tombstoneCutoffMs, int64_t& numTombstones) {
   auto merged = std::make_shared<FileLayer>();
   const auto keep = [&](const FileRecord& record) {
     if (!isBase || record.isAdd() || record.deletionTimestamp() >= tombstoneCutoffMs) return true;
@@ -173,13 +178,14 @@ bool FileSet::containsLive(std::string_view logPath, std::string_view dvUniqueId
   return record && record->isAdd();
 }
 
-FileSetBuilder::FileSetBuilder(FileSet base) : base_(std::move(base)), layer_(std::make_unique<FileLayer>()) {}
+FileSetBuilder::FileSetBuilder(FileSet base)
+    : base_(std::move(base)), layer_(std::make_unique<FileLayer>()) {}
 FileSetBuilder::~FileSetBuilder() = default;
 
 template <typename File>
 void FileSetBuilder::put(const File& file) {
-  const std::string key =
-      keyOf(file.path, file.deletionVector ? file.deletionVector->uniqueId() : std::string(), base_.tablePath_);
+  const std::string key = keyOf(
+      file.path, file.deletionVector ? file.deletionVector->uniqueId() : std::string(), base_.tablePath_);
   const uint64_t hash = hashOf(key);
   scratch_.clear();
   packFile(file, scratch_);
@@ -193,8 +199,12 @@ void FileSetBuilder::put(const File& file) {
   count(base_.totals_, FileRecord(scratch_.data()), 1);
 }
 
-void FileSetBuilder::add(const AddFile& file) { put(file); }
-void FileSetBuilder::remove(const RemoveFile& file) { put(file); }
+void FileSetBuilder::add(const AddFile& file) {
+  put(file);
+}
+void FileSetBuilder::remove(const RemoveFile& file) {
+  put(file);
+}
 
 FileSet FileSetBuilder::finish(int64_t tombstoneCutoffMs) && {
   if (layer_->size() == 0) return std::move(base_);
@@ -202,8 +212,8 @@ FileSet FileSetBuilder::finish(int64_t tombstoneCutoffMs) && {
   layers.push_back(std::move(layer_));
   while (layers.size() >= 2 && layers.back()->size() * 2 >= layers[layers.size() - 2]->size()) {
     const bool isBase = layers.size() == 2;
-    auto merged = mergeLayers(*layers[layers.size() - 2], *layers.back(), base_.tablePath_, isBase, tombstoneCutoffMs,
-                              base_.totals_.numTombstones);
+    auto merged = mergeLayers(*layers[layers.size() - 2], *layers.back(), base_.tablePath_, isBase,
+                              tombstoneCutoffMs, base_.totals_.numTombstones);
     layers.pop_back();
     layers.back() = std::move(merged);
   }

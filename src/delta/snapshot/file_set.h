@@ -1,7 +1,8 @@
-// The files of a snapshot: live ones and the tombstones that checkpoints must carry, keyed by (path, deletion vector).
-// Immutable layers, base first, newer hiding older; neighbours are merged when the newer has grown to half of the
-// older, so that a version costs what its commit changed (times the logarithm of the table, over time), snapshots share
-// all that they have in common, and a look-up asks few layers. Within memory an entry is its packed record and 24 bytes.
+// The files of a snapshot: live ones and the tombstones that checkpoints must carry, keyed by (path, deletion
+// vector). Immutable layers, base first, newer hiding older; neighbours are merged when the newer has grown
+// to half of the older, so that a version costs what its commit changed (times the logarithm of the table,
+// over time), snapshots share all that they have in common, and a look-up asks few layers. Within memory an
+// entry is its packed record and 24 bytes.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,8 @@ namespace thalweg::delta {
 class FileLayer;
 
 struct FileTotals {
-  int64_t numFiles = 0;      // live
-  int64_t sizeInBytes = 0;   // of live files
+  int64_t numFiles = 0;     // live
+  int64_t sizeInBytes = 0;  // of live files
   int64_t numTombstones = 0;
   int64_t numDeletionVectors = 0;  // live files with one
 };

@@ -19,7 +19,9 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-int64_t versionOf(const FileInfo& commit) { return parseLogFileName(commit.name())->version; }
+int64_t versionOf(const FileInfo& commit) {
+  return parseLogFileName(commit.name())->version;
+}
 
 std::optional<std::string> text(const dom::object& object, const char* name) {
   std::string_view value;
@@ -34,7 +36,8 @@ std::map<std::string, std::string> texts(const dom::object& object, const char* 
   for (const auto [key, value] : members) {
     std::string_view plain;
     if (value.is_null()) continue;
-    result.insert_or_assign(std::string(key), value.get(plain) ? std::string(simdjson::minify(value)) : std::string(plain));
+    result.insert_or_assign(std::string(key),
+                            value.get(plain) ? std::string(simdjson::minify(value)) : std::string(plain));
   }
   return result;
 }
@@ -83,7 +86,8 @@ std::optional<int64_t> inCommitSince(const Metadata& metadata) {
   const auto textValue = tableProperty(metadata, "delta.inCommitTimestampEnablementVersion");
   if (!textValue) return 0;
   int64_t version = 0;
-  const auto [end, error] = std::from_chars(textValue->data(), textValue->data() + textValue->size(), version);
+  const auto [end, error] =
+      std::from_chars(textValue->data(), textValue->data() + textValue->size(), version);
   return error == std::errc() ? version : 0;
 }
 
@@ -93,8 +97,34 @@ void useInCommitTimes(FileSystem& fileSystem, const std::vector<FileInfo>& commi
     if (times[i].version < since) continue;
     const auto info = readCommitInfo(fileSystem, commits[i]);
     if (!info) continue;
-    if (const auto timestamp = readCommitInfoFields(*info).inCommitTimestamp) times[i].timestampMs = *timestamp;
+    if (const auto timestamp = readCommitInfoFields(*info).inCommitTimestamp)
+      times[i].timestampMs = *timestamp;
   }
+}
+
+// The columns of the domain delta.clustering, a list of names or of name paths.
+std::vector<std::string> clusteringColumns(const Snapshot& snapshot) {
+  std::vector<std::string> columns;
+  const auto domain = snapshot.domainMetadata().find("delta.clustering");
+  if (domain == snapshot.domainMetadata().end()) return columns;
+  dom::parser parser;
+  dom::array entries;
+  if (parser.parse(domain->second.configuration)["clusteringColumns"].get(entries)) return columns;
+  for (const dom::element entry : entries) {
+    std::string_view name;
+    dom::array path;
+    std::string column;
+    if (!entry.get(name)) {
+      column = name;
+    } else if (!entry.get(path)) {
+      for (const dom::element part : path) {
+        if (part.get(name)) continue;
+        column += (column.empty() ? "" : ".") + std::string(name);
+      }
+    }
+    columns.push_back(std::move(column));
+  }
+  return columns;
 }
 
 std::string timeText(int64_t ms) {
@@ -103,7 +133,8 @@ std::string timeText(int64_t ms) {
 
 }  // namespace
 
-std::vector<HistoryEntry> readHistory(FileSystem& fileSystem, const std::string& logPath, std::optional<size_t> limit) {
+std::vector<HistoryEntry> readHistory(FileSystem& fileSystem, const std::string& logPath,
+                                      std::optional<size_t> limit) {
   const std::vector<FileInfo> commits = listCommits(fileSystem, logPath);
   const std::vector<CommitTime> times = risingTimes(commits);
   const size_t count = std::min(limit.value_or(commits.size()), commits.size());
@@ -127,7 +158,8 @@ std::vector<CommitTime> readCommitTimes(const Snapshot& snapshot) {
   // Commits that others made since do not belong to this snapshot.
   std::erase_if(commits, [&](const FileInfo& commit) { return versionOf(commit) > snapshot.version(); });
   std::vector<CommitTime> times = risingTimes(commits);
-  if (const auto since = inCommitSince(snapshot.metadata())) useInCommitTimes(fileSystem, commits, *since, times);
+  if (const auto since = inCommitSince(snapshot.metadata()))
+    useInCommitTimes(fileSystem, commits, *since, times);
   return times;
 }
 
@@ -137,12 +169,14 @@ int64_t versionAtTimestamp(const Snapshot& newest, int64_t timestampMs, OutOfRan
   std::erase_if(times, [&](const CommitTime& time) { return !earliest || time.version < *earliest; });
   if (times.empty()) {
     throw Error("DELTA_NO_RECREATABLE_HISTORY_FOUND",
-                "No version of the Delta table " + newest.table().path + " has both its commit and all that is needed to "
-                "build it in the log, so none can be chosen by time.",
+                "No version of the Delta table " + newest.table().path +
+                    " has both its commit and all that is needed to "
+                    "build it in the log, so none can be chosen by time.",
                 {{"logPath", newest.logPath()}});
   }
-  const auto after = std::upper_bound(times.begin(), times.end(), timestampMs,
-                                      [](int64_t value, const CommitTime& time) { return value < time.timestampMs; });
+  const auto after =
+      std::upper_bound(times.begin(), times.end(), timestampMs,
+                       [](int64_t value, const CommitTime& time) { return value < time.timestampMs; });
   const Error::Parameters parameters = {{"userTimestamp", timeText(timestampMs)},
                                         {"commitTs", timeText(times.front().timestampMs)},
                                         {"lastCommitTs", timeText(times.back().timestampMs)},
@@ -150,8 +184,9 @@ int64_t versionAtTimestamp(const Snapshot& newest, int64_t timestampMs, OutOfRan
   if (after == times.begin()) {
     if (outOfRange == OutOfRange::Clamp) return times.front().version;
     throw Error("DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION",
-                "The Delta table " + newest.table().path + " has no version as old as " + timeText(timestampMs) +
-                    " UTC: its oldest one is of " + timeText(times.front().timestampMs) + " UTC.",
+                "The Delta table " + newest.table().path + " has no version as old as " +
+                    timeText(timestampMs) + " UTC: its oldest one is of " +
+                    timeText(times.front().timestampMs) + " UTC.",
                 parameters);
   }
   if (after == times.end() && timestampMs > times.back().timestampMs && outOfRange == OutOfRange::Throw) {
@@ -173,6 +208,7 @@ TableDetail describeDetail(const Snapshot& snapshot) {
   detail.createdAtMs = metadata.createdTime;
   detail.lastModifiedMs = snapshot.timestampMs();
   detail.partitionColumns = metadata.partitionColumns;
+  detail.clusteringColumns = clusteringColumns(snapshot);
   detail.numFiles = snapshot.numFiles();
   detail.sizeInBytes = snapshot.sizeInBytes();
   detail.properties = metadata.configuration;

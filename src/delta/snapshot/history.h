@@ -14,7 +14,8 @@ namespace thalweg::delta {
 
 class Snapshot;
 
-// One row of DESCRIBE HISTORY. Values of the maps are as the commit has them: texts unquoted, other JSON as its text.
+// One row of DESCRIBE HISTORY. Values of the maps are as the commit has them: texts unquoted, other JSON as
+// its text.
 struct HistoryEntry {
   int64_t version = 0;
   int64_t timestampMs = 0;
@@ -30,18 +31,19 @@ struct HistoryEntry {
   std::optional<std::string> engineInfo;
 };
 
-// The newest `limit` commits (all where there is none) that are still in the log, newest first. Commits that have no
-// commitInfo give version and time only.
-std::vector<HistoryEntry> readHistory(FileSystem& fileSystem, const std::string& logPath, std::optional<size_t> limit = {});
+// The newest `limit` commits (all where there is none) that are still in the log, newest first. Commits that
+// have no commitInfo give version and time only.
+std::vector<HistoryEntry> readHistory(FileSystem& fileSystem, const std::string& logPath,
+                                      std::optional<size_t> limit = {});
 
 struct CommitTime {
   int64_t version = 0;
   int64_t timestampMs = 0;
 };
 
-// The times of all commits in the log, ascending and strictly rising: a commit that seems no younger than the one before
-// it counts one millisecond later. In-commit timestamps are used from the version on that switched them on (`snapshot`,
-// the newest, says which).
+// The times of all commits in the log, ascending and strictly rising: a commit that seems no younger than the
+// one before it counts one millisecond later. In-commit timestamps are used from the version on that switched
+// them on (`snapshot`, the newest, says which).
 std::vector<CommitTime> readCommitTimes(const Snapshot& snapshot);
 
 enum class OutOfRange { Throw, Clamp };
@@ -49,7 +51,8 @@ enum class OutOfRange { Throw, Clamp };
 // The newest version whose time is at or before `timestampMs`. Throws Error
 // DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION before the oldest version that can be built, and
 // DELTA_TIMESTAMP_GREATER_THAN_COMMIT after the newest one; Clamp gives the nearest version instead.
-int64_t versionAtTimestamp(const Snapshot& newest, int64_t timestampMs, OutOfRange outOfRange = OutOfRange::Throw);
+int64_t versionAtTimestamp(const Snapshot& newest, int64_t timestampMs,
+                           OutOfRange outOfRange = OutOfRange::Throw);
 
 // DESCRIBE DETAIL.
 struct TableDetail {
@@ -61,7 +64,7 @@ struct TableDetail {
   std::optional<int64_t> createdAtMs;
   int64_t lastModifiedMs = 0;
   std::vector<std::string> partitionColumns;
-  std::vector<std::string> clusteringColumns;
+  std::vector<std::string> clusteringColumns;  // physical names, nested ones dotted
   int64_t numFiles = 0;
   int64_t sizeInBytes = 0;
   std::map<std::string, std::string> properties;

@@ -26,7 +26,10 @@ SnapshotBuilder::SnapshotBuilder(Location table) : files_(FileSet(table.path)) {
 }
 
 SnapshotBuilder::SnapshotBuilder(const Snapshot& base)
-    : state_(base.state()), files_(base.files()), hasProtocol_(true), hasMetadata_(true),
+    : state_(base.state()),
+      files_(base.files()),
+      hasProtocol_(true),
+      hasMetadata_(true),
       risingTimeMs_(base.timestampMs()) {}
 
 SnapshotBuilder::~SnapshotBuilder() = default;
@@ -76,7 +79,9 @@ void SnapshotBuilder::endVersion(int64_t version, std::optional<CommitStamp> sta
   risingTimeMs_ = risingTimeMs_ ? std::max(modifiedMs, *risingTimeMs_ + 1) : modifiedMs;
 }
 
-void SnapshotBuilder::setCheckpointVersion(int64_t version) { state_.checkpointVersion = version; }
+void SnapshotBuilder::setCheckpointVersion(int64_t version) {
+  state_.checkpointVersion = version;
+}
 
 SnapshotPtr SnapshotBuilder::finish(int64_t nowMs) && {
   if (!hasProtocol_ || !hasMetadata_) {

@@ -71,7 +71,8 @@ class Snapshot {
   const Transactions& transactions() const { return *state_.transactions; }
   const Domains& domainMetadata() const { return *state_.domains; }
 
-  // The commit's time in ms: its in-commit timestamp where the table has them, else the commit file's modification time.
+  // The commit's time in ms: its in-commit timestamp where the table has them, else the commit file's
+  // modification time.
   int64_t timestampMs() const { return state_.timestampMs; }
   // The checkpoint that this state was built over, if any.
   const std::optional<int64_t>& checkpointVersion() const { return state_.checkpointVersion; }

@@ -18,7 +18,8 @@ bool anyProperty(const Metadata& metadata, std::string_view prefix) {
   return it != metadata.configuration.end() && it->first.starts_with(prefix);
 }
 
-// Field metadata keys stand in the schema's text between quotes; a text search over-reports at worst (a column so named).
+// Field metadata keys stand in the schema's text between quotes; a text search over-reports at worst (a
+// column so named).
 bool schemaMentions(const Metadata& metadata, std::string_view key) {
   return metadata.schemaString.find("\"" + std::string(key)) != std::string::npos;
 }
@@ -46,7 +47,8 @@ struct Feature {
   InUse inUse;  // for WhileUnused
 };
 
-// The features of the protocol's table; those of drafts that we neither read nor write are absent and refused alike.
+// The features of the protocol's table; those of drafts that we neither read nor write are absent and refused
+// alike.
 constexpr Feature kFeatures[] = {
     {"appendOnly", false, 0, 2, true, Write::Yes, nullptr},
     {"invariants", false, 0, 2, true, Write::WhileUnused,
@@ -103,8 +105,8 @@ void checkVersions(const Protocol& protocol, std::string_view table) {
                      protocol.minWriterVersion >= 0 && protocol.minWriterVersion <= 7;
   const bool legal = protocol.minReaderVersion < 3 || protocol.minWriterVersion == 7;
   if (known && legal) return;
-  const std::string pair =
-      "(" + std::to_string(protocol.minReaderVersion) + ", " + std::to_string(protocol.minWriterVersion) + ")";
+  const std::string pair = "(" + std::to_string(protocol.minReaderVersion) + ", " +
+                           std::to_string(protocol.minWriterVersion) + ")";
   throw Error("DELTA_INVALID_PROTOCOL_VERSION",
               "The Delta table " + std::string(table) + " has protocol versions " + pair +
                   " (reader, writer); versions up to (3, 7) are understood, and reader 3 needs writer 7.",
@@ -163,7 +165,8 @@ std::optional<int64_t> parseRetentionMs(std::string_view text) {
     if (unit == "second") unitMs = 1000;
     if (unit == "millisecond") unitMs = 1;
     int64_t part = 0;
-    if (unitMs == 0 || __builtin_mul_overflow(number, unitMs, &part) || __builtin_add_overflow(total, part, &total)) {
+    if (unitMs == 0 || __builtin_mul_overflow(number, unitMs, &part) ||
+        __builtin_add_overflow(total, part, &total)) {
       return std::nullopt;
     }
   }
@@ -180,7 +183,8 @@ std::vector<std::string> readerFeatures(const Protocol& protocol) {
   if (protocol.minReaderVersion >= 3) return protocol.readerFeatures.value_or(std::vector<std::string>());
   std::vector<std::string> names;
   for (const Feature& feature : kFeatures) {
-    if (feature.legacyReader > 0 && feature.legacyReader <= protocol.minReaderVersion) names.emplace_back(feature.name);
+    if (feature.legacyReader > 0 && feature.legacyReader <= protocol.minReaderVersion)
+      names.emplace_back(feature.name);
   }
   return names;
 }
@@ -189,7 +193,8 @@ std::vector<std::string> writerFeatures(const Protocol& protocol) {
   if (protocol.minWriterVersion >= 7) return protocol.writerFeatures.value_or(std::vector<std::string>());
   std::vector<std::string> names;
   for (const Feature& feature : kFeatures) {
-    if (feature.legacyWriter > 0 && feature.legacyWriter <= protocol.minWriterVersion) names.emplace_back(feature.name);
+    if (feature.legacyWriter > 0 && feature.legacyWriter <= protocol.minWriterVersion)
+      names.emplace_back(feature.name);
   }
   return names;
 }
@@ -246,7 +251,8 @@ Protocol protocolForNewTable(const Metadata& metadata, std::string_view table) {
   const SchemaPtr schema = metadata.schema();
   if (containsType(*schema, TypeId::Variant)) {
     throw Error("DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
-                "The Delta table " + std::string(table) + " would need the writer feature variantType, which is not supported.",
+                "The Delta table " + std::string(table) +
+                    " would need the writer feature variantType, which is not supported.",
                 {{"tableNameOrPath", std::string(table)}, {"unsupported", "variantType"}});
   }
   if (containsType(*schema, TypeId::TimestampNtz)) readers.push_back("timestampNtz");
@@ -262,7 +268,8 @@ Protocol protocolForNewTable(const Metadata& metadata, std::string_view table) {
     if (!readers.empty()) protocol.readerFeatures = std::move(readers);
     protocol.writerFeatures = std::move(writers);
   }
-  // What a property would switch on without its feature (row tracking, …) is refused rather than left without effect.
+  // What a property would switch on without its feature (row tracking, …) is refused rather than left without
+  // effect.
   static constexpr std::pair<std::string_view, std::string_view> kSwitches[] = {
       {"delta.enableRowTracking", "rowTracking"},
       {"delta.enableTypeWidening", "typeWidening"},
@@ -276,8 +283,8 @@ Protocol protocolForNewTable(const Metadata& metadata, std::string_view table) {
   for (const auto& [property, feature] : kSwitches) {
     if (tableFlag(metadata, property)) wanted.writerFeatures->emplace_back(feature);
   }
-  for (const char* feature : {"checkConstraints", "generatedColumns", "columnMapping", "identityColumns", "v2Checkpoint",
-                              "inCommitTimestamp", "allowColumnDefaults"}) {
+  for (const char* feature : {"checkConstraints", "generatedColumns", "columnMapping", "identityColumns",
+                              "v2Checkpoint", "inCommitTimestamp", "allowColumnDefaults"}) {
     if (findFeature(feature)->inUse(metadata)) wanted.writerFeatures->emplace_back(feature);
   }
   wanted.minWriterVersion = 7;

@@ -1,0 +1,471 @@
+#include "delta/snapshot/snapshot.h"
+
+#include <gtest/gtest.h>
+
+#include "common/error.h"
+#include "delta/actions/action_writer.h"
+#include "delta/log/log_files.h"
+#include "delta/log/parsed_stats.h"
+#include "delta/snapshot/delta_log.h"
+#include "delta/snapshot/table_features.h"
+
+namespace thalweg::delta {
+namespace {
+
+constexpr int64_t kNow = 1'800'000'000'000;
+
+AddFile addOf(const std::string& path, int64_t size = 10) {
+  AddFile add;
+  add.path = path;
+  add.size = size;
+  add.partitionValues = {{"p", "1"}, {"q", std::nullopt}};
+  add.stats = R"({"numRecords":1})";
+  return add;
+}
+
+RemoveFile removeOf(const std::string& path, int64_t deletedMs = kNow) {
+  RemoveFile remove;
+  remove.path = path;
+  remove.deletionTimestamp = deletedMs;
+  return remove;
+}
+
+std::string conditionOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.condition();
+  }
+  return "";
+}
+
+std::vector<std::string> livePaths(const FileSet& files) {
+  std::vector<std::string> paths;
+  files.forEachLive([&](const FileRecord& record) { paths.emplace_back(record.logPath()); });
+  return paths;
+}
+
+TEST(FileRecords, KeepEveryField) {
+  AddFile add = addOf("a b", 12);
+  add.modificationTime = 34;
+  add.tags = {{"k", "v"}, {"z", ""}};
+  add.deletionVector = DeletionVector{"u", "xyz", 7, 8, 9, 10};
+  add.baseRowId = 11;
+  add.defaultRowCommitVersion = 13;
+  add.clusteringProvider = "liquid";
+  std::string packed;
+  packFile(add, packed);
+  AddFile read = FileRecord(packed.data()).toAdd();
+  EXPECT_FALSE(read.dataChange);
+  read.dataChange = true;
+  EXPECT_EQ(toJsonLine(read), toJsonLine(add));
+  EXPECT_EQ(FileRecord(packed.data()).dvUniqueId(), "uxyz@7");
+
+  RemoveFile remove = removeOf("r", 5);
+  remove.dataChange = false;
+  remove.extendedFileMetadata = true;
+  remove.partitionValues = add.partitionValues;
+  remove.size = 6;
+  remove.deletionVector = add.deletionVector;
+  packed.clear();
+  packFile(remove, packed);
+  EXPECT_EQ(toJsonLine(FileRecord(packed.data()).toRemove()), toJsonLine(remove));
+  RemoveFile bare;
+  bare.path = "r";
+  bare.dataChange = false;
+  packed.clear();
+  packFile(bare, packed);
+  EXPECT_EQ(toJsonLine(FileRecord(packed.data()).toRemove()), toJsonLine(bare));
+}
+
+TEST(FileSets, TheLastOfAKeyWinsInAnySpelling) {
+  FileSetBuilder builder(FileSet("/t"));
+  builder.add(addOf("a%20b", 10));
+  builder.add(addOf("file:/t/a b", 20));
+  builder.add(addOf("c", 5));
+  FileSet first = std::move(builder).finish(0);
+  EXPECT_EQ(first.totals().numFiles, 2);
+  EXPECT_EQ(first.totals().sizeInBytes, 25);
+  FileSetBuilder next(first);
+  next.remove(removeOf("/t/a%20b"));
+  next.remove(removeOf("never there"));
+  FileSet second = std::move(next).finish(0);
+  EXPECT_EQ(livePaths(second), (std::vector<std::string>{"c"}));
+  EXPECT_EQ(second.totals().sizeInBytes, 5);
+  EXPECT_EQ(second.totals().numTombstones, 2);
+  FileSetBuilder revival(second);
+  revival.add(addOf("a b", 7));
+  FileSet third = std::move(revival).finish(0);
+  EXPECT_TRUE(third.containsLive("a b", ""));
+  EXPECT_EQ(third.totals().numTombstones, 1);
+  EXPECT_EQ(first.totals().numFiles, 2) << "older sets stay";
+}
+
+TEST(FileSets, ExpiredTombstonesAreNotVisited) {
+  FileSetBuilder builder(FileSet("/t"));
+  builder.remove(removeOf("old", 100));
+  builder.remove(removeOf("new", 200));
+  RemoveFile undated;
+  undated.path = "undated";
+  builder.remove(undated);
+  const FileSet files = std::move(builder).finish(0);
+  std::vector<std::string> paths;
+  files.forEachTombstone(150, [&](const FileRecord& record) { paths.emplace_back(record.logPath()); });
+  EXPECT_EQ(paths, (std::vector<std::string>{"new"}));
+}
+
+// Every state of a long run of small commits equals a plain map's.
+TEST(FileSets, ManySmallCommitsEqualAMap) {
+  std::map<std::string, int64_t> model;
+  FileSet files("/t");
+  uint32_t random = 7;
+  const auto next = [&] { return random = random * 1664525 + 1013904223; };
+  for (int commit = 0; commit < 2000; ++commit) {
+    FileSetBuilder builder(files);
+    for (int i = 0; i < 3; ++i) {
+      const std::string path = "f" + std::to_string(next() >> 23);
+      if ((next() >> 16) % 3 == 0) {
+        builder.remove(removeOf(path));
+        model.erase(path);
+      } else {
+        const int64_t size = next() >> 20;
+        builder.add(addOf(path, size));
+        model[path] = size;
+      }
+    }
+    files = std::move(builder).finish(0);
+    ASSERT_EQ(files.totals().numFiles, static_cast<int64_t>(model.size()));
+  }
+  std::map<std::string, int64_t> seen;
+  int64_t total = 0;
+  files.forEachLive([&](const FileRecord& record) {
+    EXPECT_TRUE(seen.emplace(record.logPath(), record.sizeBytes()).second) << "twice: " << record.logPath();
+    total += record.sizeBytes();
+  });
+  EXPECT_EQ(seen, model);
+  EXPECT_EQ(files.totals().sizeInBytes, total);
+  for (const auto& [path, size] : model) EXPECT_EQ(files.findLive(path, "")->size, size);
+}
+
+TEST(ParsedStats, BecomeTheJsonOfAdds) {
+  const auto type = arrow::struct_(
+      {arrow::field("numRecords", arrow::int64()),
+       arrow::field("minValues", arrow::struct_({
+                                     arrow::field("i", arrow::int32()),
+                                     arrow::field("d", arrow::date32()),
+                                     arrow::field("t", arrow::timestamp(arrow::TimeUnit::MICRO, "UTC")),
+                                     arrow::field("n", arrow::timestamp(arrow::TimeUnit::MICRO)),
+                                     arrow::field("x", arrow::float64()),
+                                     arrow::field("s", arrow::utf8()),
+                                 }))});
+  std::unique_ptr<arrow::ArrayBuilder> made;
+  ASSERT_TRUE(arrow::MakeBuilder(arrow::default_memory_pool(), type, &made).ok());
+  auto& builder = static_cast<arrow::StructBuilder&>(*made);
+  auto& minimum = static_cast<arrow::StructBuilder&>(*builder.field_builder(1));
+  ASSERT_TRUE(builder.Append().ok());
+  ASSERT_TRUE(static_cast<arrow::Int64Builder&>(*builder.field_builder(0)).Append(3).ok());
+  ASSERT_TRUE(minimum.Append().ok());
+  ASSERT_TRUE(minimum.field_builder(0)->AppendNull().ok());
+  ASSERT_TRUE(static_cast<arrow::Date32Builder&>(*minimum.field_builder(1)).Append(-1).ok());
+  ASSERT_TRUE(static_cast<arrow::TimestampBuilder&>(*minimum.field_builder(2)).Append(-1).ok());
+  ASSERT_TRUE(static_cast<arrow::TimestampBuilder&>(*minimum.field_builder(3)).Append(1'500).ok());
+  ASSERT_TRUE(static_cast<arrow::DoubleBuilder&>(*minimum.field_builder(4))
+                  .Append(std::numeric_limits<double>::infinity())
+                  .ok());
+  ASSERT_TRUE(static_cast<arrow::StringBuilder&>(*minimum.field_builder(5)).Append("a\"b").ok());
+  ASSERT_TRUE(builder.AppendNull().ok());
+  const auto array = *builder.Finish();
+  EXPECT_EQ(
+      parsedStatsToJson(*array, 0),
+      R"({"numRecords":3,"minValues":{"d":"1969-12-31","t":"1969-12-31T23:59:59.999Z","n":"1970-01-01T00:00:00.001",)"
+      R"("x":"Infinity","s":"a\"b"}})");
+  EXPECT_FALSE(parsedStatsToJson(*array, 1));
+}
+
+Protocol features(std::vector<std::string> readers, std::vector<std::string> writers) {
+  Protocol protocol;
+  protocol.minReaderVersion = 3;
+  protocol.minWriterVersion = 7;
+  protocol.readerFeatures = std::move(readers);
+  protocol.writerFeatures = std::move(writers);
+  return protocol;
+}
+
+Protocol legacy(int32_t reader, int32_t writer) {
+  Protocol protocol;
+  protocol.minReaderVersion = reader;
+  protocol.minWriterVersion = writer;
+  return protocol;
+}
+
+TEST(TableFeatures, LegacyVersionsImplyTheirRowsAndThoseAbove) {
+  EXPECT_EQ(writerFeatures(legacy(1, 1)), (std::vector<std::string>{}));
+  EXPECT_EQ(writerFeatures(legacy(1, 2)), (std::vector<std::string>{"appendOnly", "invariants"}));
+  EXPECT_EQ(writerFeatures(legacy(2, 5)),
+            (std::vector<std::string>{"appendOnly", "invariants", "checkConstraints", "changeDataFeed",
+                                      "generatedColumns", "columnMapping"}));
+  EXPECT_EQ(readerFeatures(legacy(2, 5)), (std::vector<std::string>{"columnMapping"}));
+  EXPECT_EQ(writerFeatures(legacy(1, 7)), (std::vector<std::string>{})) << "7 means only what is listed";
+}
+
+TEST(TableFeatures, ReadingRefusesUnknownReaderFeaturesByName) {
+  EXPECT_NO_THROW(checkReadable(
+      features({"deletionVectors", "columnMapping", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck"},
+               {"whatever"}),
+      "t"));
+  try {
+    checkReadable(features({"deletionVectors", "typeWidening", "fromTheFuture"}, {}), "t");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.condition(), "DELTA_UNSUPPORTED_FEATURES_FOR_READ");
+    EXPECT_EQ(error.parameters().at("unsupported"), "typeWidening, fromTheFuture");
+  }
+  EXPECT_EQ(conditionOf([] { checkReadable(legacy(4, 7), "t"); }), "DELTA_INVALID_PROTOCOL_VERSION");
+  EXPECT_EQ(conditionOf([] { checkReadable(legacy(3, 6), "t"); }), "DELTA_INVALID_PROTOCOL_VERSION");
+  EXPECT_NO_THROW(checkReadable(legacy(2, 7), "t"));
+}
+
+TEST(TableFeatures, WritingRefusesWhatIsInUse) {
+  Metadata plain;
+  plain.schemaString = R"({"type":"struct","fields":[]})";
+  EXPECT_NO_THROW(checkWritable(legacy(1, 2), plain, "t"));
+  EXPECT_NO_THROW(checkWritable(legacy(2, 6), plain, "t")) << "nothing of it is used";
+  EXPECT_EQ(conditionOf([&] { checkWritable(features({}, {"rowTracking"}), plain, "t"); }),
+            "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
+  Metadata constrained = plain;
+  constrained.configuration["delta.constraints.positive"] = "x > 0";
+  EXPECT_EQ(conditionOf([&] { checkWritable(legacy(1, 3), constrained, "t"); }),
+            "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
+  Metadata invariant = plain;
+  invariant.schemaString =
+      R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{"delta.invariants":"{}"}}]})";
+  EXPECT_EQ(conditionOf([&] { checkWritable(legacy(1, 2), invariant, "t"); }),
+            "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
+  Metadata mapped = plain;
+  mapped.configuration["delta.columnMapping.mode"] = "name";
+  EXPECT_EQ(conditionOf([&] { checkWritable(legacy(2, 5), mapped, "t"); }),
+            "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
+}
+
+TEST(TableFeatures, RetentionTexts) {
+  EXPECT_EQ(parseRetentionMs("interval 1 week"), 7LL * 24 * 3600 * 1000);
+  EXPECT_EQ(parseRetentionMs("2 days 12 HOURS"), 60LL * 3600 * 1000);
+  EXPECT_EQ(parseRetentionMs("interval 0 seconds"), 0);
+  EXPECT_FALSE(parseRetentionMs("interval 1 month"));
+  EXPECT_FALSE(parseRetentionMs("week"));
+  EXPECT_FALSE(parseRetentionMs("9223372036854775807 weeks"));
+  Metadata metadata;
+  EXPECT_EQ(deletedFileRetentionMs(metadata), 7LL * 24 * 3600 * 1000);
+  EXPECT_EQ(checkpointInterval(metadata), 10);
+  metadata.configuration["delta.checkpointInterval"] = "3";
+  EXPECT_EQ(checkpointInterval(metadata), 3);
+  metadata.configuration["delta.checkpointInterval"] = "-3";
+  EXPECT_EQ(checkpointInterval(metadata), 10);
+}
+
+// A table whose commits' times a test decides.
+class FixedTimes : public FileSystem {
+ public:
+  explicit FixedTimes(std::shared_ptr<FileSystem> store) : store_(std::move(store)) {}
+  std::map<std::string, int64_t> times;  // by path
+  int lists = 0;
+
+  std::string uriOf(std::string_view path) const override { return store_->uriOf(path); }
+  std::optional<FileInfo> stat(const std::string& path) override {
+    auto info = store_->stat(path);
+    if (info) set(*info);
+    return info;
+  }
+  std::vector<FileInfo> list(const std::string& directory) override { return listFrom(directory, ""); }
+  std::vector<FileInfo> listFrom(const std::string& directory, std::string_view first) override {
+    ++lists;
+    auto files = store_->listFrom(directory, first);
+    for (FileInfo& file : files) set(file);
+    return files;
+  }
+  std::string readAll(const std::string& path) override { return store_->readAll(path); }
+  std::shared_ptr<arrow::io::RandomAccessFile> openInput(const std::string& path) override {
+    return store_->openInput(path);
+  }
+  std::shared_ptr<arrow::io::OutputStream> openOutput(const std::string& path) override {
+    return store_->openOutput(path);
+  }
+  void writeAtomically(const std::string& path, std::string_view text) override {
+    store_->writeAtomically(path, text);
+  }
+  PutOutcome putIfAbsent(const std::string& path, std::string_view text,
+                         const std::function<void()>& then) override {
+    return store_->putIfAbsent(path, text, then);
+  }
+  void makeDirectories(const std::string& path) override { store_->makeDirectories(path); }
+  void remove(const std::string& path) override { store_->remove(path); }
+  void removeTree(const std::string& path) override { store_->removeTree(path); }
+
+ private:
+  void set(FileInfo& file) {
+    if (const auto it = times.find(file.path); it != times.end()) file.modificationTimeMs = it->second;
+  }
+  std::shared_ptr<FileSystem> store_;
+};
+
+class DeltaLogTest : public testing::Test {
+ protected:
+  DeltaLogTest() : store_(std::make_shared<FixedTimes>(makeMemoryFileSystem())), table_{store_, "/t"} {}
+
+  void commit(int64_t version, int64_t timeMs, const std::string& moreLines = "") {
+    std::string text =
+        "{\"commitInfo\":{\"timestamp\":1,\"operation\":\"WRITE\",\"operationParameters\":{\"mode\":"
+        "\"Append\","
+        "\"n\":[1]},\"operationMetrics\":{\"numFiles\":\"1\"},\"isBlindAppend\":true}}\n";
+    if (version == 0) {
+      text +=
+          "{\"protocol\":{\"minReaderVersion\":1,\"minWriterVersion\":2}}\n"
+          "{\"metaData\":{\"id\":\"m\",\"schemaString\":\"{\\\"type\\\":\\\"struct\\\",\\\"fields\\\":[]}\","
+          "\"partitionColumns\":[],\"configuration\":{}}}\n";
+    }
+    text += "{\"add\":{\"path\":\"f" + std::to_string(version) +
+            "\",\"partitionValues\":{},\"size\":1,"
+            "\"modificationTime\":1,\"dataChange\":true}}\n" +
+            moreLines;
+    const std::string path = "/t/_delta_log/" + commitFileName(version);
+    store_->writeAtomically(path, text);
+    store_->times[path] = timeMs;
+  }
+
+  std::shared_ptr<FixedTimes> store_;
+  Location table_;
+};
+
+TEST_F(DeltaLogTest, WithoutALogThereIsNoTable) {
+  DeltaLog log(table_);
+  EXPECT_FALSE(log.update());
+  EXPECT_EQ(conditionOf([&] { log.require(); }), "DELTA_TABLE_NOT_FOUND");
+}
+
+TEST_F(DeltaLogTest, UpdatesReadOnlyNewCommitsWithoutListing) {
+  commit(0, 100);
+  DeltaLog log(table_);
+  EXPECT_EQ(log.update()->numFiles(), 1);
+  const int lists = store_->lists;
+  EXPECT_EQ(log.update(), log.cached()) << "nothing new: the same snapshot";
+  commit(1, 200);
+  commit(2, 300);
+  EXPECT_EQ(log.update()->version(), 2);
+  EXPECT_EQ(log.cached()->numFiles(), 3);
+  EXPECT_EQ(store_->lists, lists);
+}
+
+TEST_F(DeltaLogTest, ARecreatedTableIsReadAnew) {
+  commit(0, 100);
+  commit(1, 200);
+  DeltaLog log(table_);
+  log.update();
+  store_->removeTree("/t");
+  EXPECT_FALSE(log.update());
+  commit(0, 500);
+  EXPECT_EQ(log.update()->version(), 0);
+  commit(0, 600);
+  commit(1, 700);
+  EXPECT_EQ(log.update()->timestampMs(), 700);
+}
+
+TEST_F(DeltaLogTest, TimeTravelByVersion) {
+  for (int64_t version = 0; version < 4; ++version) commit(version, 100 * (version + 1));
+  DeltaLog log(table_);
+  EXPECT_EQ(log.snapshotAt(1)->numFiles(), 2);
+  EXPECT_EQ(log.snapshotAt(1)->timestampMs(), 200);
+  EXPECT_EQ(log.snapshotAt(3)->numFiles(), 4);
+  EXPECT_EQ(conditionOf([&] { log.snapshotAt(4); }), "DELTA_VERSION_NOT_FOUND");
+  EXPECT_EQ(conditionOf([&] { log.snapshotAt(-1); }), "DELTA_VERSION_NOT_FOUND");
+}
+
+TEST_F(DeltaLogTest, TimeTravelByTimestampTakesTheLastCommitNotAfter) {
+  for (int64_t version = 0; version < 4; ++version) commit(version, 100 * (version + 1));
+  DeltaLog log(table_);
+  EXPECT_EQ(log.snapshotAtTimestamp(100)->version(), 0);
+  EXPECT_EQ(log.snapshotAtTimestamp(299)->version(), 1);
+  EXPECT_EQ(log.snapshotAtTimestamp(400)->version(), 3);
+  EXPECT_EQ(conditionOf([&] { log.snapshotAtTimestamp(99); }),
+            "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION");
+  EXPECT_EQ(conditionOf([&] { log.snapshotAtTimestamp(401); }), "DELTA_TIMESTAMP_GREATER_THAN_COMMIT");
+  EXPECT_EQ(log.snapshotAtTimestamp(401, OutOfRange::Clamp)->version(), 3);
+  EXPECT_EQ(log.snapshotAtTimestamp(1, OutOfRange::Clamp)->version(), 0);
+}
+
+TEST_F(DeltaLogTest, TimesAreMadeToRise) {
+  commit(0, 1000);
+  commit(1, 900);
+  commit(2, 900);
+  commit(3, 5000);
+  const auto times = readCommitTimes(*loadSnapshot(table_));
+  std::vector<int64_t> values;
+  for (const CommitTime& time : times) values.push_back(time.timestampMs);
+  EXPECT_EQ(values, (std::vector<int64_t>{1000, 1001, 1002, 5000}));
+  EXPECT_EQ(loadSnapshot(table_, 2)->timestampMs(), 1002);
+  EXPECT_EQ(versionAtTimestamp(*loadSnapshot(table_), 1001), 1);
+}
+
+TEST_F(DeltaLogTest, HistoryIsNewestFirst) {
+  commit(0, 100);
+  commit(1, 200);
+  commit(2, 300);
+  DeltaLog log(table_);
+  const auto history = log.history(2);
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_EQ(history[0].version, 2);
+  EXPECT_EQ(history[0].timestampMs, 300);
+  EXPECT_EQ(history[0].operation, "WRITE");
+  EXPECT_EQ(history[0].operationParameters,
+            (std::map<std::string, std::string>{{"mode", "Append"}, {"n", "[1]"}}));
+  EXPECT_EQ(history[0].operationMetrics.at("numFiles"), "1");
+  EXPECT_EQ(history[0].isBlindAppend, true);
+  EXPECT_EQ(history[1].version, 1);
+}
+
+TEST_F(DeltaLogTest, Detail) {
+  commit(0, 100);
+  commit(1, 200);
+  const TableDetail detail = describeDetail(*loadSnapshot(table_));
+  EXPECT_EQ(detail.format, "delta");
+  EXPECT_EQ(detail.id, "m");
+  EXPECT_EQ(detail.numFiles, 2);
+  EXPECT_EQ(detail.sizeInBytes, 2);
+  EXPECT_EQ(detail.lastModifiedMs, 200);
+  EXPECT_EQ(detail.tableFeatures, (std::vector<std::string>{"appendOnly", "invariants"}));
+}
+
+TEST_F(DeltaLogTest, DetailNamesClusteringColumnsInBothForms) {
+  commit(0, 1,
+         R"({"domainMetadata":{"domain":"delta.clustering","configuration":)"
+         R"("{\"clusteringColumns\":[[\"a\"],[\"s\",\"x\"]]}","removed":false}})"
+         "\n");
+  EXPECT_EQ(describeDetail(*loadSnapshot(table_)).clusteringColumns, (std::vector<std::string>{"a", "s.x"}));
+  commit(
+      1, 2,
+      R"({"domainMetadata":{"domain":"delta.clustering","configuration":"{\"clusteringColumns\":[\"a\"]}","removed":false}})"
+      "\n");
+  EXPECT_EQ(describeDetail(*loadSnapshot(table_)).clusteringColumns, (std::vector<std::string>{"a"}));
+}
+
+TEST_F(DeltaLogTest, RemovedDomainsAreGone) {
+  commit(0, 1, "{\"domainMetadata\":{\"domain\":\"d\",\"configuration\":\"c\",\"removed\":false}}\n");
+  EXPECT_EQ(loadSnapshot(table_)->domainMetadata().at("d").configuration, "c");
+  commit(1, 2, "{\"domainMetadata\":{\"domain\":\"d\",\"configuration\":\"c\",\"removed\":true}}\n");
+  EXPECT_TRUE(loadSnapshot(table_)->domainMetadata().empty());
+}
+
+TEST_F(DeltaLogTest, ALogWithoutProtocolCannotBeRead) {
+  store_->writeAtomically("/t/_delta_log/" + commitFileName(0),
+                          "{\"metaData\":{\"id\":\"m\",\"schemaString\":\"\"}}\n");
+  EXPECT_EQ(conditionOf([&] { loadSnapshot(table_); }), "DELTA_STATE_RECOVER_ERROR");
+}
+
+TEST_F(DeltaLogTest, AnUnknownReaderFeatureStopsTheSnapshot) {
+  commit(0, 1,
+         "{\"protocol\":{\"minReaderVersion\":3,\"minWriterVersion\":7,\"readerFeatures\":[\"new\"],"
+         "\"writerFeatures\":[]}}\n");
+  EXPECT_EQ(conditionOf([&] { loadSnapshot(table_); }), "DELTA_UNSUPPORTED_FEATURES_FOR_READ");
+}
+
+}  // namespace
+}  // namespace thalweg::delta
