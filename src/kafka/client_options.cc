@@ -67,7 +67,7 @@ class Translation {
   // Before anything can fail: whatever an error quotes is masked.
   void registerSecrets() const {
     for (const auto& [key, entry] : options_.entries()) {
-      if (isSecretName(key)) registerSecret(entry.value);
+      if (isSecretName(key) || key == "kafka.ssl.keystore.key") registerSecret(entry.value);
     }
   }
 

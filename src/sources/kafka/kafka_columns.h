@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -22,7 +23,8 @@ class KafkaColumns {
 
   // Bytes that the message would add to the batch.
   int64_t sizeOf(const KafkaMessage& message) const;
-  void append(std::span<const KafkaMessage> messages);
+  // `expectedRows`: how many the batch will have, about; sizes its buffers.
+  void append(std::span<const KafkaMessage> messages, int64_t expectedRows);
   int64_t rows() const { return rows_; }
   // The collected rows; the next batch begins empty.
   std::shared_ptr<arrow::RecordBatch> finish();

@@ -14,7 +14,7 @@ constexpr int64_t kMessagesAtOnce = 4096;
 class KafkaReader final : public BatchReader {
  public:
   KafkaReader(const KafkaReadContext& context, const OffsetRange& range, const ReadRequest& request)
-      : request_(request), columns_(*context.schema, request, range.partition), reader_(context.pool->open(rangeOf(context, range, request))) {}
+      : request_(bounded(request)), until_(range.until), columns_(*context.schema, request, range.partition), reader_(context.pool->open(rangeOf(context, range, request))) {}
 
   std::shared_ptr<arrow::RecordBatch> next() override {
     int64_t bytes = 0;
@@ -22,7 +22,7 @@ class KafkaReader final : public BatchReader {
       if (held_.empty()) held_ = reader_->next(static_cast<size_t>(std::min(request_.maxBatchRows - columns_.rows(), kMessagesAtOnce)));
       if (held_.empty()) break;
       const size_t fitting = countFitting(bytes);
-      columns_.append(held_.first(fitting));
+      columns_.append(held_.first(fitting), expectedRows(held_.front().offset));
       held_ = held_.subspan(fitting);
       if (!held_.empty() || bytes >= request_.maxBatchBytes) break;
     }
@@ -30,6 +30,14 @@ class KafkaReader final : public BatchReader {
   }
 
  private:
+  // Arrow's binary columns count their bytes in 32 bits.
+  static ReadRequest bounded(ReadRequest request) {
+    request.maxBatchBytes = std::min<int64_t>(request.maxBatchBytes, 1 << 30);
+    return request;
+  }
+
+  int64_t expectedRows(int64_t offset) const { return columns_.rows() + std::min(until_ - offset, request_.maxBatchRows - columns_.rows()); }
+
   static KafkaRange rangeOf(const KafkaReadContext& context, const OffsetRange& range, const ReadRequest& request) {
     KafkaRange result{.partition = range.partition, .from = range.from, .until = range.until, .pollTimeout = context.pollTimeout,
                       .cancellation = request.cancellation};
@@ -61,6 +69,7 @@ class KafkaReader final : public BatchReader {
   }
 
   const ReadRequest request_;
+  const int64_t until_;
   KafkaColumns columns_;
   std::unique_ptr<KafkaRangeReader> reader_;
   std::span<const KafkaMessage> held_;  // fetched, not yet in a batch
