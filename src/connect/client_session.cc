@@ -115,8 +115,9 @@ void ClientSession::tick(TimePoint now) {
     operation->tick(now);
     if (operation->detachedFor(now) <= limits_.operationDetached) continue;
     takeOperation(operation->id(), true);
-    operation->cancel("Nobody read the operation's results for too long.");
-    logWarn("operation {} of session {} dropped: nobody read it", operation->id(), key_.sessionId);
+    if (operation->cancel("Nobody read the operation's results for too long.")) {
+      logWarn("operation {} of session {} dropped: nobody read it", operation->id(), key_.sessionId);
+    }
   }
   if (!operations().empty()) touch();
 }

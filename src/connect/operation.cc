@@ -72,12 +72,15 @@ void Operation::fail(const Error& error) {
 
 bool Operation::cancel(const std::string& why) {
   bool ended;
+  bool succeeded;
   {
     std::lock_guard lock(mutex_);
     ended = end(OperationState::Cancelled, cancelled(id(), why));
+    succeeded = state_ == OperationState::Succeeded;
   }
-  // Also when it had ended: a producer may still be at work.
-  cancellation_.cancel();
+  // Also after a failure: a producer may still be at work. What succeeded may have left things behind that
+  // live on.
+  if (!succeeded) cancellation_.cancel();
   if (ended) wakeReader();
   return ended;
 }

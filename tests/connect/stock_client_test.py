@@ -1,7 +1,9 @@
 """The stock PySpark client against a server with stub sessions: stock_client_test.py SERVER_PROGRAM"""
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -133,6 +135,23 @@ class Token(unittest.TestCase):
         server.stdin.close()
         self.assertEqual(server.wait(10), 0)
         server.stdout.close()
+
+
+class Tls(unittest.TestCase):
+    @unittest.skipIf(shutil.which("openssl") is None, "needs the openssl program to make a certificate")
+    def test_tls_and_token(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+                            "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", f"{folder}/key.pem",
+                            "-out", f"{folder}/cert.pem"], check=True, capture_output=True)
+            os.environ["GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"] = f"{folder}/cert.pem"
+            server, url = start_server(THALWEG_TOKEN="a-token-of-the-test", THALWEG_STUB_TLS=folder)
+            spark = SparkSession.builder.remote(url.replace("localhost", "127.0.0.1") + "/;token=a-token-of-the-test").create()
+            self.assertEqual(spark.version, "4.2.0")
+            spark.stop()
+            server.stdin.close()
+            self.assertEqual(server.wait(10), 0)
+            server.stdout.close()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 // A Spark Connect server with stub sessions, for the tests with the stock client: connect_stub_server, serves
 // on a free port, says it on standard output, ends when its standard input does.
+#include <cstdlib>
 #include <iostream>
 #include <string>
 
@@ -11,6 +12,11 @@ int main() {
   options.port = 0;
   const char* token = std::getenv("THALWEG_TOKEN");
   if (token != nullptr) options.tokens = token;
+  const char* tlsFolder = std::getenv("THALWEG_STUB_TLS");
+  if (tlsFolder != nullptr) {
+    options.certificateFile = std::string(tlsFolder) + "/cert.pem";
+    options.keyFile = std::string(tlsFolder) + "/key.pem";
+  }
   thalweg::connect::ConnectServer server(options, std::make_shared<thalweg::connect::StubSessionFactory>());
   server.start();
   std::cout << "listening on sc://localhost:" << server.port() << std::endl;
