@@ -60,12 +60,12 @@ void fillDecimal(const std::string& text, bool negative, Literal* literal) {
   }
   digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
   if (digits == "0") scale = std::max<int64_t>(scale, 0);
-  if (std::abs(scale) > 100) throw outOfRange(text, "decimal");
-  if (scale < 0) {
+  // Beyond a hundred digits only their count matters; they are not written out.
+  if (scale < 0 && scale >= -100) {
     digits.append(static_cast<size_t>(-scale), '0');
     scale = 0;
   }
-  const int64_t precision = std::max<int64_t>(static_cast<int64_t>(digits.size()), scale);
+  const int64_t precision = std::max<int64_t>(static_cast<int64_t>(digits.size()) - std::min<int64_t>(scale, 0), scale);
   if (precision > 38) {
     throw Error("DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
                 "The number " + text + " needs " + std::to_string(precision) + " digits; a decimal has at most 38.",

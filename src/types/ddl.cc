@@ -202,7 +202,12 @@ class DdlParser {
     const int precision = parseInteger();
     const int scale = acceptSymbol(',') ? parseInteger() : 0;
     expectSymbol(')');
-    if (precision < 1 || precision > 38 || scale < 0 || scale > precision) throw syntaxError();
+    if (precision > 38) {
+      throw Error("DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION",
+                  "DECIMAL(" + std::to_string(precision) + ") is too wide: a decimal has at most 38 digits.",
+                  {{"precision", std::to_string(precision)}, {"maxPrecision", "38"}});
+    }
+    if (precision < 1 || scale < 0 || scale > precision) throw syntaxError();
     return DataType::decimal(precision, scale);
   }
 
