@@ -13,7 +13,9 @@
 
 namespace thalweg {
 
+// Of streaming queries, and of batch writes.
 enum class OutputMode { Append, Update, Complete };
+enum class SaveMode { Append, Overwrite, ErrorIfExists, Ignore };
 
 // Writes the rows of one task. Used by one thread. close() makes them ready for the commit; a writer dropped without close
 // leaves nothing that a reader could see.

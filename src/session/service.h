@@ -40,7 +40,7 @@ class SessionService {
  public:
   virtual ~SessionService() = default;
 
-  // Runs a plan's root or command. Called on a thread that may block for as long as the plan runs; a command that waits
+  // Runs a plan's root or command. The request lives until execute returns. Called on a thread that may block for as long as the plan runs; a command that waits
   // for hours (awaitTermination, a listener's stream) returns at once and ends the operation later.
   virtual void execute(const spark::connect::ExecutePlanRequest& request, std::shared_ptr<ResponseSink> sink) = 0;
   virtual void analyze(const spark::connect::AnalyzePlanRequest& request, spark::connect::AnalyzePlanResponse* response) = 0;
@@ -48,6 +48,16 @@ class SessionService {
 
   // A configuration value of the session, or the server's default; empty where neither has it.
   virtual std::string configValue(std::string_view key) = 0;
+  // True while streaming queries run: the session then does not expire though no client calls.
+  virtual bool hasRunningQueries() { return false; }
+
+  // A file that the client uploads, named as by Spark ("cache/<sha256>", "pyfiles/...", "files/..."): its checksum was
+  // compared and its size counted against the session's bound. The default refuses every file by name.
+  virtual void addArtifact(const std::string& name, std::string content) {
+    throw unsupported("The upload of the artifact " + name);
+  }
+  virtual bool hasArtifact(const std::string& name) { return false; }
+
   // Stops the session's queries and drops its views. Called once, last; running operations were cancelled before.
   virtual void close() = 0;
 };

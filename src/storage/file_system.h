@@ -28,12 +28,13 @@ struct FileInfo {
   std::string_view name() const;  // the part after the last '/'
 };
 
-// What became of a put-if-absent whose answer may be lost: Unknown means that the caller must read back and compare.
+// What became of a put-if-absent whose answer may be lost: Unknown means that the caller must read back and
+// compare.
 enum class PutOutcome { Done, AlreadyExists, Unknown };
 
-// Paths are absolute and decoded, without scheme ("/data/t"); FileSystemRegistry turns addresses into them. All methods
-// may be called from any thread. Failures throw Error: PATH_NOT_FOUND where a named file is missing, else
-// STORAGE_FAILURE with the path and the system's words (a full disk says so).
+// Paths are absolute and decoded, without scheme ("/data/t"); FileSystemRegistry turns addresses into them.
+// All methods may be called from any thread. Failures throw Error: PATH_NOT_FOUND where a named file is
+// missing, else STORAGE_FAILURE with the path and the system's words (a full disk says so).
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -50,15 +51,16 @@ class FileSystem {
   virtual std::string readAll(const std::string& path) = 0;
   virtual std::shared_ptr<arrow::io::RandomAccessFile> openInput(const std::string& path) = 0;
 
-  // A new file, its folders made as needed. Close makes it durable (file and directory entry synced); a stream dropped
-  // without Close leaves no promise. The caller writes names that nobody else uses.
+  // A new file, its folders made as needed. Close makes it durable (file and directory entry synced); a
+  // stream dropped without Close leaves no promise. The caller writes names that nobody else uses.
   virtual std::shared_ptr<arrow::io::OutputStream> openOutput(const std::string& path) = 0;
 
   // Writes the whole file so that a reader sees all of it or none, replacing an older one; durable on return.
   virtual void writeAtomically(const std::string& path, std::string_view contents) = 0;
 
-  // As writeAtomically, but exactly one of several writers of one path succeeds, processes included. `temporaryWritten`,
-  // when given, runs between the synced temporary file and its publication (a fault point's place).
+  // As writeAtomically, but exactly one of several writers of one path succeeds, processes included.
+  // `temporaryWritten`, when given, runs between the synced temporary file and its publication (a fault
+  // point's place).
   virtual PutOutcome putIfAbsent(const std::string& path, std::string_view contents,
                                  const std::function<void()>& temporaryWritten = {}) = 0;
 
@@ -90,8 +92,9 @@ class PathPolicy {
   std::vector<std::string> roots_;
 };
 
-// Turns addresses into stores: "/a/b", "file:/a/b", "file:///a/b" are local; relative paths are taken from the process's
-// working directory; other schemes (abfss, s3, …) throw Error UNSUPPORTED_FEATURE until they are built.
+// Turns addresses into stores: "/a/b", "file:/a/b", "file:///a/b" are local; relative paths are taken from
+// the process's working directory; other schemes (abfss, s3, …) throw Error UNSUPPORTED_FEATURE until they
+// are built.
 class FileSystemRegistry {
  public:
   explicit FileSystemRegistry(PathPolicy policy = {});

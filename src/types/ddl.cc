@@ -25,6 +25,12 @@ class DdlParser {
     return type;
   }
 
+  DataTypePtr typePrefix(size_t* length) {
+    DataTypePtr type = parseType(0);
+    *length = position_;
+    return type;
+  }
+
   SchemaPtr wholeColumnList() {
     std::vector<StructField> fields;
     do {
@@ -248,6 +254,8 @@ bool startsWithBrace(std::string_view text) {
 }  // namespace
 
 DataTypePtr parseTypeDdl(std::string_view text) { return DdlParser(text).wholeType(); }
+
+DataTypePtr parseTypeDdlPrefix(std::string_view text, size_t* length) { return DdlParser(text).typePrefix(length); }
 
 SchemaPtr parseSchemaDdl(std::string_view text) {
   // A column list first: "struct<…>" as a whole is no column list, for a type must follow the name.

@@ -12,6 +12,9 @@ namespace thalweg {
 // UNSUPPORTED_DATATYPE; depth is bounded.
 DataTypePtr parseTypeDdl(std::string_view text);
 
+// The type that `text` begins with; *length is set to the bytes it took. For parsers of larger texts (CAST(x AS type)).
+DataTypePtr parseTypeDdlPrefix(std::string_view text, size_t* length);
+
 // A list of columns, or struct<…>: always a struct type.
 SchemaPtr parseSchemaDdl(std::string_view text);
 

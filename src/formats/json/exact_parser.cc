@@ -3,8 +3,8 @@
 #include <charconv>
 #include <limits>
 
-#include "formats/text_values/number_text.h"
-#include "formats/text_values/time_text.h"
+#include "types/text/number_text.h"
+#include "types/text/time_text.h"
 
 namespace thalweg {
 namespace {

@@ -12,7 +12,7 @@
 #include "formats/json/json_options.h"
 #include "formats/json/json_reader.h"
 #include "formats/json/json_schema.h"
-#include "formats/text_values/datetime_pattern.h"
+#include "types/text/datetime_pattern.h"
 
 namespace thalweg {
 

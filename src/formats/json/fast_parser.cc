@@ -10,9 +10,9 @@
 #include <emmintrin.h>
 #endif
 
-#include "formats/text_values/calendar.h"
-#include "formats/text_values/number_text.h"
-#include "formats/text_values/time_text.h"
+#include "types/text/calendar.h"
+#include "types/text/number_text.h"
+#include "types/text/time_text.h"
 
 namespace thalweg {
 namespace {

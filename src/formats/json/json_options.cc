@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "common/error.h"
-#include "formats/text_values/time_text.h"
+#include "types/text/time_text.h"
 
 namespace thalweg {
 namespace {

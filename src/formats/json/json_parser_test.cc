@@ -10,8 +10,8 @@
 
 #include "common/error.h"
 #include "formats/json/recorded_json.h"
-#include "formats/text_values/number_text.h"
-#include "formats/text_values/time_text.h"
+#include "types/text/number_text.h"
+#include "types/text/time_text.h"
 #include "types/ddl.h"
 
 namespace thalweg {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "formats/text_values/number_text.h"
+#include "types/text/number_text.h"
 
 namespace thalweg {
 namespace {

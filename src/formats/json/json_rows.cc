@@ -2,7 +2,7 @@
 
 #include <arrow/array/util.h>
 
-#include "formats/text_values/number_text.h"
+#include "types/text/number_text.h"
 
 namespace thalweg {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "formats/json/json_reader.h"
-#include "formats/text_values/number_text.h"
+#include "types/text/number_text.h"
 
 namespace thalweg {
 namespace {

@@ -1,0 +1,111 @@
+#include "columnar/group_table.h"
+
+#include <limits>
+
+#include <arrow/api.h>
+
+#include "types/arrow_result.h"
+#include "types/arrow_types.h"
+
+namespace thalweg {
+namespace {
+
+constexpr uint32_t kEmpty = std::numeric_limits<uint32_t>::max();
+constexpr size_t kFirstSlots = 1024;
+
+std::vector<KeyColumn> ascending(const std::vector<DataTypePtr>& types) {
+  std::vector<KeyColumn> columns;
+  for (const DataTypePtr& type : types) columns.push_back({type});
+  return columns;
+}
+
+// FNV-like over 8-byte words with a final mix; keys are short.
+uint64_t hashBytes(std::string_view bytes) {
+  uint64_t hash = 0x9e3779b97f4a7c15ULL ^ bytes.size();
+  const char* data = bytes.data();
+  size_t left = bytes.size();
+  while (left >= 8) {
+    uint64_t word;
+    std::memcpy(&word, data, 8);
+    hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
+    hash ^= hash >> 32;
+    data += 8;
+    left -= 8;
+  }
+  uint64_t word = 0;
+  std::memcpy(&word, data, left);
+  hash = (hash ^ word) * 0xc4ceb9fe1a85ec53ULL;
+  return hash ^ (hash >> 29);
+}
+
+}  // namespace
+
+GroupTable::GroupTable(std::vector<DataTypePtr> keyTypes, arrow::MemoryPool* pool)
+    : encoder_(ascending(keyTypes)), slots_(kFirstSlots, Slot{0, kEmpty}), offsets_{0} {
+  for (const DataTypePtr& type : keyTypes) {
+    std::unique_ptr<arrow::ArrayBuilder> builder;
+    throwIfFailed(arrow::MakeBuilder(pool, toArrowType(*type), &builder));
+    builders_.push_back(std::move(builder));
+  }
+}
+
+GroupTable::~GroupTable() = default;
+
+std::string_view GroupTable::keyOf(uint32_t group) const {
+  return std::string_view(arena_).substr(offsets_[group], offsets_[group + 1] - offsets_[group]);
+}
+
+void GroupTable::grow() {
+  std::vector<Slot> old(slots_.size() * 2, Slot{0, kEmpty});
+  old.swap(slots_);
+  const size_t mask = slots_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.group == kEmpty) continue;
+    size_t at = slot.hash & mask;
+    while (slots_[at].group != kEmpty) at = (at + 1) & mask;
+    slots_[at] = slot;
+  }
+}
+
+uint32_t GroupTable::findOrAdd(std::string_view key, bool* added) {
+  const uint64_t hash = hashBytes(key);
+  const size_t mask = slots_.size() - 1;
+  size_t at = hash & mask;
+  for (; slots_[at].group != kEmpty; at = (at + 1) & mask) {
+    if (slots_[at].hash == hash && keyOf(slots_[at].group) == key) {
+      *added = false;
+      return slots_[at].group;
+    }
+  }
+  const auto group = static_cast<uint32_t>(numGroups());
+  slots_[at] = {hash, group};
+  arena_.append(key);
+  offsets_.push_back(arena_.size());
+  *added = true;
+  if (static_cast<size_t>(numGroups()) * 2 > slots_.size()) grow();
+  return group;
+}
+
+void GroupTable::assign(const std::vector<std::shared_ptr<arrow::Array>>& keys, const std::vector<int32_t>& rows,
+                        std::vector<uint32_t>* groups) {
+  groups->resize(rows.size());
+  std::string key;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    key.clear();
+    encoder_.append(keys, rows[i], &key);
+    bool added = false;
+    (*groups)[i] = findOrAdd(key, &added);
+    if (!added) continue;
+    for (size_t column = 0; column < keys.size(); ++column) {
+      throwIfFailed(builders_[column]->AppendArraySlice(arrow::ArraySpan(*keys[column]->data()), rows[i], 1));
+    }
+  }
+}
+
+std::vector<std::shared_ptr<arrow::Array>> GroupTable::finishKeys() {
+  std::vector<std::shared_ptr<arrow::Array>> columns;
+  for (auto& builder : builders_) columns.push_back(valueOrThrow(builder->Finish()));
+  return columns;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,72 @@
+// The formats that `format("…")` can name: how each makes a streaming source, a batch table and a sink. Filled by session/.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/options.h"
+#include "connector/sink.h"
+#include "connector/stream_source.h"
+#include "connector/table.h"
+#include "storage/file_system.h"
+
+namespace thalweg {
+
+// What a reader names: options as given, paths among them or apart, and the user's schema where there is one.
+struct ReadDefinition {
+  Options options;
+  std::vector<std::string> paths;
+  SchemaPtr userSchema;
+  std::string timeZone = "UTC";
+  std::string corruptRecordColumn = "_corrupt_record";
+};
+
+// What a writer names.
+struct WriteDefinition {
+  Options options;
+  std::optional<std::string> path;
+  std::vector<std::string> partitionColumns;
+  std::string timeZone = "UTC";
+  bool ansi = true;
+};
+
+// A streaming source's schema, known before it is opened.
+struct StreamSchema {
+  SchemaPtr schema;  // hidden columns last
+  int visibleColumns = 0;
+};
+
+// One format. An absent function means that the format cannot do it.
+struct FormatProvider {
+  std::string name;
+  // Checks the options as load() does and gives the schema.
+  std::function<StreamSchema(const ReadDefinition&, const FileSystemRegistry&)> streamSchema;
+  std::function<std::unique_ptr<StreamSource>(const ReadDefinition&, const FileSystemRegistry&, const StreamSourceContext&)>
+      openStream;
+  std::function<std::shared_ptr<Table>(const ReadDefinition&, const FileSystemRegistry&)> openTable;
+  std::function<std::unique_ptr<StreamSink>(const WriteDefinition&, const FileSystemRegistry&)> openStreamSink;
+  // A batch write of rows with this schema; null where there is nothing to do (SaveMode::Ignore on an existing table).
+  std::function<std::unique_ptr<BatchWrite>(const WriteDefinition&, const FileSystemRegistry&, SaveMode, const SchemaPtr&)>
+      openBatchWrite;
+};
+
+// Read-only after it is filled; any thread.
+class FormatRegistry {
+ public:
+  explicit FormatRegistry(FileSystemRegistry fileSystems) : fileSystems_(std::move(fileSystems)) {}
+  void add(FormatProvider provider);
+  // Names ignore case. Throws Error DATA_SOURCE_NOT_FOUND.
+  const FormatProvider& find(std::string_view name) const;
+  const FileSystemRegistry& fileSystems() const { return fileSystems_; }
+
+ private:
+  FileSystemRegistry fileSystems_;
+  std::map<std::string, FormatProvider> providers_;
+};
+
+}  // namespace thalweg

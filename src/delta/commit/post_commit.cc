@@ -1,0 +1,62 @@
+#include "delta/commit/post_commit.h"
+
+#include "common/error.h"
+#include "common/fault_points.h"
+#include "common/logging.h"
+#include "delta/log/version_checksum.h"
+#include "delta/snapshot/checkpoint_writer.h"
+#include "delta/snapshot/table_features.h"
+
+namespace thalweg::delta {
+namespace {
+
+template <typename Values>
+auto valuesOf(const Values& map) {
+  std::vector<typename Values::mapped_type> values;
+  for (const auto& [key, value] : map) values.push_back(value);
+  return values;
+}
+
+void writeVersionChecksum(const Snapshot& snapshot) {
+  passFaultPoint(FaultPoint::DeltaChecksumBefore);
+  VersionChecksum checksum;
+  checksum.txnId = snapshot.txnId();
+  checksum.tableSizeBytes = snapshot.sizeInBytes();
+  checksum.numFiles = snapshot.numFiles();
+  if (snapshot.transactions().size() <= kMaxChecksumTransactions) {
+    checksum.setTransactions = valuesOf(snapshot.transactions());
+  }
+  if (snapshot.domainMetadata().size() <= kMaxChecksumDomains) {
+    checksum.domainMetadata = valuesOf(snapshot.domainMetadata());
+  }
+  checksum.metadata = snapshot.metadata();
+  checksum.protocol = snapshot.protocol();
+  writeChecksum(*snapshot.table().fileSystem, snapshot.logPath(), snapshot.version(), checksum);
+}
+
+template <typename Work>
+void bestEffort(const Snapshot& snapshot, const char* what, const Work& work) {
+  try {
+    work();
+  } catch (...) {
+    logWarn("The {} of version {} in {} was not written: {}", what, snapshot.version(), snapshot.logPath(),
+            currentExceptionAsError().message());
+  }
+}
+
+}  // namespace
+
+void runPostCommit(DeltaLog& log, const SnapshotPtr& snapshot) {
+  const int64_t version = snapshot->version();
+  bestEffort(*snapshot, "checksum", [&] {
+    log.runSoon([snapshot] { bestEffort(*snapshot, "checksum", [&] { writeVersionChecksum(*snapshot); }); });
+  });
+  if (version == 0 || version % checkpointInterval(snapshot->metadata()) != 0) return;
+  bestEffort(*snapshot, "checkpoint", [&] {
+    log.runLatest([snapshot, clock = &log.clock()] {
+      bestEffort(*snapshot, "checkpoint", [&] { writeCheckpoint(*snapshot, *clock); });
+    });
+  });
+}
+
+}  // namespace thalweg::delta

@@ -1,0 +1,251 @@
+#include "delta/commit/transaction.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <thread>
+
+#include <simdjson.h>
+
+#include "common/fault_points.h"
+#include "common/logging.h"
+#include "common/uuid.h"
+#include "delta/actions/action_reader.h"
+#include "delta/actions/action_writer.h"
+#include "delta/commit/post_commit.h"
+#include "delta/log/file_paths.h"
+#include "delta/log/log_files.h"
+#include "delta/snapshot/table_features.h"
+
+namespace thalweg::delta {
+namespace {
+
+template <typename File>
+bool changesData(const Action& action) {
+  const auto* file = std::get_if<File>(&action);
+  return file && file->dataChange;
+}
+
+// Doubles from 1 ms on, jittered, so that several writers fall out of step.
+void backOff(int lostRaces, int maxBackoffMs) {
+  if (lostRaces < 2) return;
+  thread_local std::minstd_rand random(std::random_device{}());
+  const int limit = std::min(maxBackoffMs, 1 << std::min(lostRaces - 1, 16));
+  std::uniform_int_distribution<int> wait(0, std::max(limit, 1) * 1000);
+  std::this_thread::sleep_for(std::chrono::microseconds(wait(random)));
+}
+
+std::optional<int64_t> numRecords(const std::string& stats) {
+  simdjson::dom::parser parser;
+  simdjson::dom::object object;
+  int64_t count = 0;
+  if (parser.parse(stats).get(object) || object["numRecords"].get(count)) return std::nullopt;
+  return count;
+}
+
+}  // namespace
+
+RemoveFile removalOf(const AddFile& file, int64_t deletionTimestampMs, bool dataChange) {
+  RemoveFile remove;
+  remove.path = file.path;
+  remove.deletionTimestamp = deletionTimestampMs;
+  remove.dataChange = dataChange;
+  remove.extendedFileMetadata = true;
+  remove.partitionValues = file.partitionValues;
+  remove.size = file.size;
+  remove.tags = file.tags;
+  remove.deletionVector = file.deletionVector;
+  remove.baseRowId = file.baseRowId;
+  remove.defaultRowCommitVersion = file.defaultRowCommitVersion;
+  const auto count = file.stats ? numRecords(*file.stats) : std::nullopt;
+  if (count) remove.stats = "{\"numRecords\":" + std::to_string(*count) + "}";
+  return remove;
+}
+
+Transaction::Transaction(std::shared_ptr<DeltaLog> log, SnapshotPtr readSnapshot)
+    : log_(std::move(log)), readSnapshot_(std::move(readSnapshot)), head_(readSnapshot_), txnId_(randomUuid()) {}
+
+void Transaction::readFile(const AddFile& file) {
+  reads_.files.insert(canonicalFilePath(file.path, log_->table().path));
+}
+
+std::optional<int64_t> Transaction::readTransaction(const std::string& appId) {
+  reads_.appIds.insert(appId);
+  return readSnapshot_ ? readSnapshot_->transactionVersion(appId) : std::nullopt;
+}
+
+void Transaction::add(AddFile file) { files_.emplace_back(std::move(file)); }
+void Transaction::remove(RemoveFile file) { files_.emplace_back(std::move(file)); }
+void Transaction::addCdc(AddCdcFile file) { files_.emplace_back(std::move(file)); }
+void Transaction::setMetadata(Metadata metadata) { metadata_ = std::move(metadata); }
+void Transaction::setProtocol(Protocol protocol) { protocol_ = std::move(protocol); }
+void Transaction::setDomain(DomainMetadata domain) { domains_.push_back(std::move(domain)); }
+void Transaction::setTransaction(SetTransaction transaction) {
+  reads_.appIds.insert(transaction.appId);
+  transactions_.push_back(std::move(transaction));
+}
+
+const Protocol& Transaction::protocol() const { return protocol_ ? *protocol_ : readSnapshot_->protocol(); }
+const Metadata& Transaction::metadata() const { return metadata_ ? *metadata_ : readSnapshot_->metadata(); }
+
+void Transaction::prepare() {
+  if (!readSnapshot_) {
+    if (!metadata_) throw internalError("A Delta table cannot be created without metadata.");
+    if (metadata_->id.empty()) metadata_->id = randomUuid();
+    if (!metadata_->createdTime) metadata_->createdTime = log_->clock().nowMillis();
+    if (!protocol_) protocol_ = protocolForNewTable(*metadata_, log_->table().path);
+  }
+  checkWritable(protocol(), metadata(), log_->table().path);
+  checkActions();
+}
+
+void Transaction::checkActions() const {
+  const std::string& table = log_->table().path;
+  std::set<std::string> added;
+  std::set<std::string> removed;
+  bool removesData = false;
+  bool hasCdc = false;
+  bool addsData = false;
+  bool hasVector = false;
+  for (const Action& action : files_) {
+    const auto* add = std::get_if<AddFile>(&action);
+    const auto* remove = std::get_if<RemoveFile>(&action);
+    hasCdc = hasCdc || std::holds_alternative<AddCdcFile>(action);
+    removesData = removesData || changesData<RemoveFile>(action);
+    addsData = addsData || changesData<AddFile>(action);
+    hasVector = hasVector || (add && add->deletionVector);
+    if (!add && !remove) continue;
+    const std::string& path = add ? add->path : remove->path;
+    if (!(add ? added : removed).insert(canonicalFilePath(path, table)).second) {
+      throw Error("DELTA_DUPLICATE_ACTIONS_FOUND",
+                  "A commit to the Delta table " + table + " would " + (add ? "add" : "remove") + " the file " + path +
+                      " twice.",
+                  {{"actionType", add ? "add" : "remove"}, {"path", path}});
+    }
+  }
+  if (removesData && tableFlag(metadata(), kAppendOnly)) {
+    throw Error("DELTA_CANNOT_MODIFY_APPEND_ONLY",
+                "The Delta table " + table + " takes appends only: its property delta.appendOnly is true. Unset it to change "
+                "or delete rows.",
+                {{"table_name", table}, {"config", std::string(kAppendOnly)}});
+  }
+  if (removesData && addsData && !hasCdc && tableFlag(metadata(), kEnableChangeDataFeed) &&
+      operation_.name != "WRITE" && operation_.name != "STREAMING UPDATE") {
+    throw unsupported("changing rows of a Delta table with change data feed without writing its change files");
+  }
+  if (hasVector && !supportsFeature(protocol(), "deletionVectors")) {
+    throw internalError("A deletion vector was written to a table whose protocol has none.");
+  }
+}
+
+std::vector<Action> Transaction::orderedActions(const CommitInfo& info) const {
+  std::vector<Action> actions;
+  actions.reserve(files_.size() + transactions_.size() + domains_.size() + 3);
+  actions.emplace_back(info);
+  if (metadata_) actions.emplace_back(*metadata_);
+  if (protocol_) actions.emplace_back(*protocol_);
+  for (const SetTransaction& transaction : transactions_) actions.emplace_back(transaction);
+  for (const DomainMetadata& domain : domains_) actions.emplace_back(domain);
+  actions.insert(actions.end(), files_.begin(), files_.end());
+  return actions;
+}
+
+bool Transaction::isOurs(const std::vector<Action>& actions) const {
+  return std::any_of(actions.begin(), actions.end(), [&](const Action& action) {
+    const auto* info = std::get_if<CommitInfo>(&action);
+    return info && readCommitInfoFields(*info).txnId == txnId_;
+  });
+}
+
+SnapshotPtr Transaction::snapshotAfter(int64_t version, const std::vector<Action>& actions) const {
+  std::optional<SnapshotBuilder> builder;
+  head_ ? builder.emplace(*head_) : builder.emplace(log_->table());
+  for (const Action& action : actions) builder->apply(action);
+  const auto file = log_->table().fileSystem->stat(log_->logPath() + "/" + commitFileName(version));
+  std::optional<CommitStamp> stamp;
+  if (file) stamp = CommitStamp{file->modificationTimeMs, file->sizeBytes};
+  builder->endVersion(version, stamp);
+  return std::move(*builder).finish(log_->clock().nowMillis());
+}
+
+Transaction::Attempt Transaction::tryPut(int64_t version, const std::string& text) {
+  FileSystem& fileSystem = *log_->table().fileSystem;
+  const std::string path = log_->logPath() + "/" + commitFileName(version);
+  const PutOutcome outcome =
+      fileSystem.putIfAbsent(path, text, [] { passFaultPoint(FaultPoint::DeltaCommitTemp); });
+  if (outcome == PutOutcome::Done) return Attempt::Won;
+  if (outcome == PutOutcome::AlreadyExists) return Attempt::Lost;
+  // The answer is lost: what lies under the name now decides.
+  return fileSystem.stat(path) ? Attempt::Lost : Attempt::Retry;
+}
+
+std::variant<Transaction::Attempt, Error> Transaction::passWinners(const PendingCommit& own, std::string_view) {
+  FileSystem& fileSystem = *log_->table().fileSystem;
+  while (true) {
+    const int64_t version = head_ ? head_->version() + 1 : 0;
+    const std::string path = log_->logPath() + "/" + commitFileName(version);
+    std::string text;
+    try {
+      text = fileSystem.readAll(path);
+    } catch (const Error& error) {
+      if (error.condition() == "PATH_NOT_FOUND") return Attempt::Lost;
+      throw;
+    }
+    const std::vector<Action> winner = readActions(text, path);
+    if (isOurs(winner)) return Attempt::Won;
+    if (auto conflict = findConflict(own, winner, version, head_.get())) return *conflict;
+    head_ = snapshotAfter(version, winner);
+  }
+}
+
+CommitOutcome Transaction::commit() {
+  prepare();
+  const bool onlyAdds = std::all_of(files_.begin(), files_.end(),
+                                    [](const Action& action) { return std::holds_alternative<AddFile>(action); });
+  const bool dataChange = std::any_of(files_.begin(), files_.end(), [](const Action& action) {
+    return changesData<AddFile>(action) || changesData<RemoveFile>(action);
+  });
+  CommitFacts facts;
+  facts.timestampMs = log_->clock().nowMillis();
+  if (readSnapshot_) facts.readVersion = readSnapshot_->version();
+  facts.isBlindAppend = onlyAdds && !reads_.dependsOnFiles();
+  facts.isolationLevel =
+      dataChange || metadata_ || protocol_ || facts.isBlindAppend ? IsolationLevel::Serializable : IsolationLevel::SnapshotIsolation;
+  facts.txnId = txnId_;
+  actions_ = orderedActions(makeCommitInfo(operation_, facts));
+  const PendingCommit own{readSnapshot_.get(), reads_, actions_, facts.isolationLevel, facts.isBlindAppend};
+  const std::string text = toCommitText(actions_);
+
+  passFaultPoint(FaultPoint::DeltaCommitBefore);
+  int lostRaces = 0;
+  for (int attempt = 0; attempt < limits_.maxAttempts; ++attempt) {
+    const int64_t version = head_ ? head_->version() + 1 : 0;
+    Attempt result = tryPut(version, text);
+    if (result == Attempt::Lost) {
+      auto passed = passWinners(own, text);
+      if (auto* conflict = std::get_if<Error>(&passed)) return Conflicted{*conflict};
+      result = std::get<Attempt>(passed);
+    }
+    if (result == Attempt::Won) {
+      const int64_t won = head_ ? head_->version() + 1 : 0;
+      return finish(won, snapshotAfter(won, actions_));
+    }
+    backOff(++lostRaces, limits_.maxBackoffMs);
+  }
+  throw Error("DELTA_MAX_COMMIT_RETRIES_EXCEEDED",
+              "The commit to the Delta table " + log_->table().path + " was tried " + std::to_string(limits_.maxAttempts) +
+                  " times and another writer was first each time. Run fewer writers at once, or run it again.",
+              {{"numAttempts", std::to_string(limits_.maxAttempts)},
+               {"startVersion", std::to_string(readSnapshot_ ? readSnapshot_->version() + 1 : 0)},
+               {"attemptVersion", std::to_string(head_ ? head_->version() + 1 : 0)},
+               {"numActions", std::to_string(actions_.size())}});
+}
+
+Committed Transaction::finish(int64_t version, SnapshotPtr snapshot) {
+  passFaultPoint(FaultPoint::DeltaCommitAfter);
+  log_->offer(snapshot);
+  runPostCommit(*log_, snapshot);
+  return {version, std::move(snapshot)};
+}
+
+}  // namespace thalweg::delta

@@ -1,0 +1,110 @@
+// One optimistic transaction on a table: what it read, what it changes, and its commit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "common/error.h"
+#include "delta/actions/actions.h"
+#include "delta/commit/commit_info.h"
+#include "delta/commit/conflict_checker.h"
+#include "delta/snapshot/delta_log.h"
+#include "delta/snapshot/snapshot.h"
+
+namespace thalweg::delta {
+
+// The commit is in the log, durably, as `version`.
+struct Committed {
+  int64_t version = 0;
+  SnapshotPtr snapshot;  // of that version
+};
+// Another writer's commit made ours invalid: nothing was written. The error has Delta's condition (DELTA_CONCURRENT_…,
+// DELTA_METADATA_CHANGED, DELTA_PROTOCOL_CHANGED).
+struct Conflicted {
+  Error error;
+};
+using CommitOutcome = std::variant<Committed, Conflicted>;
+
+struct CommitLimits {
+  int maxAttempts = 1000;  // puts of a commit file
+  int maxBackoffMs = 100;  // between lost races, jittered
+};
+
+// Used by one thread, for one commit. Writing the data files comes before; they stay valid across lost races.
+class Transaction {
+ public:
+  // Over `readSnapshot` of `log`'s table; null: the transaction creates the table as version 0 (metadata must be set; the
+  // protocol is chosen by protocolForNewTable unless set).
+  Transaction(std::shared_ptr<DeltaLog> log, SnapshotPtr readSnapshot);
+
+  const SnapshotPtr& readSnapshot() const { return readSnapshot_; }
+
+  // What the operation's result rests on. Nothing read and only files added: a blind append, which no other writer's data
+  // can invalidate.
+  void readWholeTable() { reads_.wholeTable = true; }
+  // By values of the partition columns: true where such files may hold rows that were read.
+  void readPartitions(PartitionFilter mayMatch) { reads_.partitions.push_back(std::move(mayMatch)); }
+  void readFile(const AddFile& file);
+  // The version that `appId` recorded last; another writer's record for it becomes a conflict. Setting a transaction
+  // counts as reading it.
+  std::optional<int64_t> readTransaction(const std::string& appId);
+
+  void add(AddFile file);
+  void remove(RemoveFile file);
+  void addCdc(AddCdcFile file);
+  void setMetadata(Metadata metadata);
+  void setProtocol(Protocol protocol);
+  void setTransaction(SetTransaction transaction);
+  void setDomain(DomainMetadata domain);
+  void setOperation(Operation operation) { operation_ = std::move(operation); }
+  void setLimits(const CommitLimits& limits) { limits_ = limits; }
+
+  // Puts the commit as the next version. Lost races are checked by the conflict rules and tried again on top of the
+  // winners; answers that the store lost are resolved by reading the version back and comparing the transaction's id. A
+  // version costs what its own actions cost: nothing is listed or copied that grows with the table.
+  // Afterwards, best effort (failures are logged, never thrown): V.crc, and every delta.checkpointInterval versions a
+  // checkpoint, both on the log's executor.
+  // Throws Error before anything is written: DELTA_UNSUPPORTED_FEATURES_FOR_WRITE, DELTA_CANNOT_MODIFY_APPEND_ONLY,
+  // DELTA_DUPLICATE_ACTIONS_FOUND; DELTA_MAX_COMMIT_RETRIES_EXCEEDED after too many lost races; and the store's errors.
+  // Passes the fault points DeltaCommitBefore, DeltaCommitTemp, DeltaCommitAfter and DeltaChecksumBefore.
+  CommitOutcome commit();
+
+ private:
+  enum class Attempt { Won, Lost, Retry };
+
+  void prepare();
+  void checkActions() const;
+  std::vector<Action> orderedActions(const CommitInfo& info) const;
+  Attempt tryPut(int64_t version, const std::string& text);
+  // Reads the winners from `head_` on, moving it; Won where one of them turns out to be ours.
+  std::variant<Attempt, Error> passWinners(const PendingCommit& own, std::string_view text);
+  bool isOurs(const std::vector<Action>& actions) const;
+  SnapshotPtr snapshotAfter(int64_t version, const std::vector<Action>& actions) const;
+  Committed finish(int64_t version, SnapshotPtr snapshot);
+  const Protocol& protocol() const;
+  const Metadata& metadata() const;
+
+  std::shared_ptr<DeltaLog> log_;
+  SnapshotPtr readSnapshot_;
+  SnapshotPtr head_;  // the newest version known to lie below ours
+  ReadSet reads_;
+  std::optional<Metadata> metadata_;
+  std::optional<Protocol> protocol_;
+  std::vector<SetTransaction> transactions_;
+  std::vector<DomainMetadata> domains_;
+  std::vector<Action> files_;
+  Operation operation_;
+  CommitLimits limits_;
+  std::string txnId_;
+  std::vector<Action> actions_;  // of the commit, in its order
+};
+
+// The remove that takes `file` out of the table, as Spark writes it.
+RemoveFile removalOf(const AddFile& file, int64_t deletionTimestampMs, bool dataChange = true);
+
+}  // namespace thalweg::delta

@@ -1,0 +1,139 @@
+#include "delta/files/data_file_writer.h"
+
+#include <arrow/io/interfaces.h>
+#include <arrow/record_batch.h>
+
+#include "common/error.h"
+#include "common/fault_points.h"
+#include "common/logging.h"
+#include "common/options.h"
+#include "common/uuid.h"
+#include "delta/files/column_mapping.h"
+#include "delta/files/partition_values.h"
+#include "storage/uri_path.h"
+
+namespace thalweg::delta {
+namespace {
+
+using Compression = ParquetWriteOptions::Compression;
+
+std::string extensionOf(Compression compression) {
+  switch (compression) {
+    case Compression::Snappy:
+      return ".snappy.parquet";
+    case Compression::Zstd:
+      return ".zstd.parquet";
+    case Compression::Uncompressed:
+      return ".parquet";
+  }
+  throw internalError("unknown Parquet compression");
+}
+
+Compression codecOf(const Metadata& metadata) {
+  const auto it = metadata.configuration.find("delta.parquet.compression.codec");
+  if (it == metadata.configuration.end()) return Compression::Snappy;
+  const std::string codec = toLowerAscii(it->second);
+  if (codec == "snappy") return Compression::Snappy;
+  if (codec == "zstd") return Compression::Zstd;
+  if (codec == "uncompressed" || codec == "none") return Compression::Uncompressed;
+  throw unsupported("writing Parquet files with the codec '" + it->second + "'");
+}
+
+bool isPartitionColumn(const DataFileLayout& layout, const StructField& logical) {
+  const auto& names = layout.partitionColumns;
+  return std::any_of(names.begin(), names.end(),
+                     [&](const auto& name) { return equalsIgnoreCase(name, logical.name); });
+}
+
+// The table's columns, by logical or physical name, that are (not) stored in files.
+std::vector<StructField> columnsOf(const DataFileLayout& layout, const Schema& names, bool partition) {
+  std::vector<StructField> columns;
+  for (size_t i = 0; i < layout.schema->fields().size(); ++i) {
+    if (isPartitionColumn(layout, layout.schema->fields()[i]) == partition)
+      columns.push_back(names.fields()[i]);
+  }
+  return columns;
+}
+
+std::string folderOf(const DataFileLayout& layout, const PartitionValues& values) {
+  if (layout.randomPrefixes) return randomUuid().substr(0, 2) + "/";
+  std::vector<StructField> columns;
+  for (const std::string& name : layout.partitionColumns) {
+    const int index = layout.schema->fieldIndex(name, /*caseSensitive=*/false);
+    THALWEG_ASSERT(index >= 0);
+    columns.push_back(layout.physicalSchema->fields()[static_cast<size_t>(index)]);
+  }
+  return partitionFolder(columns, values);
+}
+
+}  // namespace
+
+DataFileLayout makeDataFileLayout(Location table, const Metadata& metadata, const Protocol& protocol) {
+  DataFileLayout layout;
+  layout.table = std::move(table);
+  layout.schema = metadata.schema();
+  const ColumnMappingMode mode = columnMappingMode(metadata);
+  layout.physicalSchema = physicalSchema(layout.schema, mode);
+  layout.partitionColumns = metadata.partitionColumns;
+  layout.randomPrefixes = mode != ColumnMappingMode::None && !metadata.partitionColumns.empty();
+  layout.statistics = statisticsOptions(metadata, protocol);
+  layout.parquet.compression = codecOf(metadata);
+  return layout;
+}
+
+DataFileWriter::DataFileWriter(const DataFileLayout& layout, PartitionValues values, int taskId)
+    : layout_(layout), values_(std::move(values)) {
+  passFaultPoint(FaultPoint::DataFileBefore);
+  // Spark's own two spellings.
+  const char* separator = layout.partitionColumns.empty() ? "-" : ".";
+  relativePath_ = folderOf(layout, values_) + fmt::format("part-{:05}-{}{}c000{}", taskId, randomUuid(),
+                                                          separator, extensionOf(layout.parquet.compression));
+  path_ = layout.table.path + "/" + relativePath_;
+  const SchemaPtr stored = DataType::structOf(columnsOf(layout, *layout.physicalSchema, /*partition=*/false));
+  const SchemaPtr logical = DataType::structOf(columnsOf(layout, *layout.schema, /*partition=*/false));
+  statistics_ = std::make_unique<StatisticsCollector>(stored, *logical, layout.statistics);
+  writer_ = std::make_unique<ParquetFileWriter>(layout.table.fileSystem->openOutput(path_), path_, stored,
+                                                layout.parquet);
+}
+
+DataFileWriter::~DataFileWriter() {
+  if (closed_) return;
+  writer_.reset();
+  try {
+    layout_.table.fileSystem->remove(path_);
+  } catch (const Error& error) {
+    logWarn("An unfinished data file stays behind until the table is vacuumed: {}", error.message());
+  }
+}
+
+void DataFileWriter::write(const arrow::RecordBatch& rows) {
+  statistics_->add(rows);
+  writer_->write(rows);
+  numRows_ += rows.num_rows();
+  passFaultPoint(FaultPoint::DataFileDuring);
+}
+
+int64_t DataFileWriter::bufferedBytes() const {
+  return writer_->bufferedBytes();
+}
+
+std::optional<AddFile> DataFileWriter::close() {
+  THALWEG_ASSERT(!closed_);
+  if (numRows_ == 0) return std::nullopt;
+  AddFile file;
+  file.size = writer_->close();
+  writer_.reset();
+  const auto info = layout_.table.fileSystem->stat(path_);
+  if (!info)
+    throw Error("STORAGE_FAILURE", "The data file " + path_ + " vanished after it was written.",
+                {{"path", path_}});
+  closed_ = true;
+  file.path = encodeUriPath(relativePath_);
+  file.partitionValues = values_;
+  file.modificationTime = info->modificationTimeMs;
+  file.stats = statistics_->toJson();
+  passFaultPoint(FaultPoint::DataFileAfter);
+  return file;
+}
+
+}  // namespace thalweg::delta

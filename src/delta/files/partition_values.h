@@ -1,0 +1,35 @@
+// Partition values: their text in the log, their folders, and back to typed values.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "delta/actions/actions.h"
+#include "types/data_type.h"
+
+namespace thalweg::delta {
+
+// The protocol's text of one value; null for null and for the empty string. Throws unsupported() for types
+// that cannot partition a table (nested ones, intervals).
+std::optional<std::string> partitionValueText(const arrow::Array& array, int64_t row, const DataType& type);
+
+// The typed value of a text. Throws Error DELTA_STATE_RECOVER_ERROR naming column and text where it is not of
+// the type.
+std::shared_ptr<arrow::Scalar> parsePartitionValue(const std::optional<std::string>& text,
+                                                   const DataType& type, std::string_view column);
+
+// Hive's escaping of a name or value for a folder: controls, 7F and " # % ' * / : = ? \ { [ ] ^ as %XX, upper
+// hex.
+std::string escapeForFolder(std::string_view text);
+std::string unescapeFolder(std::string_view text);
+
+// "date=2026-01-01/action=view/" in the order of the columns, null as __HIVE_DEFAULT_PARTITION__; empty
+// without columns. Not URI-encoded yet.
+std::string partitionFolder(const std::vector<StructField>& columns, const PartitionValues& values);
+
+}  // namespace thalweg::delta

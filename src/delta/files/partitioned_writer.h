@@ -1,0 +1,52 @@
+// Writes the rows of one task into data files, one or more a partition.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "delta/files/data_file_writer.h"
+
+namespace thalweg::delta {
+
+// Used by one thread. Holds few files open: beyond the layout's bounds the one with the most bytes in hand is
+// closed, and its partition's next rows start another file.
+class PartitionedWriter {
+ public:
+  PartitionedWriter(const DataFileLayout& layout, int taskId);
+  ~PartitionedWriter();
+
+  // All columns of the table in its order and types.
+  void write(const std::shared_ptr<arrow::RecordBatch>& rows);
+  // Closes what is open. The files of all partitions, in the order they were finished.
+  std::vector<AddFile> close();
+  // Removes the files finished so far; open ones go with the writer.
+  void abort() noexcept;
+
+ private:
+  using Key = std::vector<std::optional<std::string>>;
+  struct Group {
+    Key key;
+    std::vector<int64_t> rows;  // empty: all rows of the batch
+  };
+
+  std::vector<Group> groupsOf(const arrow::RecordBatch& rows) const;
+  void writeGroup(const Group& group, const std::shared_ptr<arrow::RecordBatch>& rows);
+  void writeInto(const Key& key, const arrow::RecordBatch& rows);
+  void closeWriter(const Key& key);
+  void keepBounds();
+
+  const DataFileLayout& layout_;
+  int taskId_;
+  std::vector<int> partitionIndexes_;  // into the table's schema, in partition order
+  std::vector<int> dataIndexes_;
+  std::map<Key, std::unique_ptr<DataFileWriter>> open_;
+  std::vector<AddFile> finished_;
+};
+
+}  // namespace thalweg::delta

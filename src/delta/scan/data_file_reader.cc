@@ -1,0 +1,102 @@
+#include "delta/scan/data_file_reader.h"
+
+#include <arrow/array.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/record_batch.h>
+#include <arrow/scalar.h>
+
+#include "common/error.h"
+#include "delta/files/partition_values.h"
+#include "formats/parquet/array_types.h"
+#include "types/arrow_types.h"
+
+namespace thalweg::delta {
+namespace {
+
+template <typename T>
+T orThrow(arrow::Result<T> result) {
+  if (!result.ok())
+    throw Error("OUT_OF_MEMORY", "Cannot make a batch of a data file's rows: " + result.status().message());
+  return std::move(result).ValueUnsafe();
+}
+
+ParquetReadOptions::ColumnMatching matchingOf(ColumnMappingMode mode) {
+  switch (mode) {
+    case ColumnMappingMode::None:
+      return ParquetReadOptions::ColumnMatching::IgnoreCase;
+    case ColumnMappingMode::Name:
+      return ParquetReadOptions::ColumnMatching::ExactName;
+    case ColumnMappingMode::Id:
+      return ParquetReadOptions::ColumnMatching::FieldId;
+  }
+  throw internalError("unknown column mapping mode");
+}
+
+}  // namespace
+
+DataFileReader::DataFileReader(TableLayoutPtr layout, AddFile file, DataFileReadOptions options)
+    : layout_(std::move(layout)), file_(std::move(file)), options_(std::move(options)) {
+  std::vector<StructField> logical;
+  std::vector<StructField> stored;
+  for (const int index : options_.columns) {
+    const StructField& field = layout_->schema->fields()[static_cast<size_t>(index)];
+    const StructField& physical = layout_->physicalSchema->fields()[static_cast<size_t>(index)];
+    logical.push_back(field);
+    if (layout_->isPartitionColumn(index)) {
+      const auto it = file_.partitionValues.find(physical.name);
+      partitionValues_.push_back(parsePartitionValue(
+          it == file_.partitionValues.end() ? std::nullopt : it->second, *field.type, field.name));
+      storedColumns_.push_back(-1);
+    } else {
+      partitionValues_.push_back(nullptr);
+      storedColumns_.push_back(static_cast<int>(stored.size()));
+      stored.push_back(physical);
+    }
+  }
+  schema_ = toArrowSchema(*DataType::structOf(std::move(logical)));
+  if (file_.deletionVector)
+    deleted_ = readDeletionVector(layout_->table, *file_.deletionVector, [this](std::string_view address) {
+      return locateFile(*layout_, std::string(address));
+    });
+  ParquetReadOptions readOptions;
+  readOptions.matching = matchingOf(layout_->mapping);
+  readOptions.batchRows = options_.batchRows;
+  readOptions.memoryPool = options_.memoryPool;
+  const Location location = locateFile(*layout_, file_.path);
+  reader_ = std::make_unique<ParquetFileReader>(
+      *location.fileSystem, location.path, DataType::structOf(std::move(stored)), std::move(readOptions));
+}
+
+std::shared_ptr<arrow::RecordBatch> DataFileReader::next() {
+  while (true) {
+    if (options_.cancellation) options_.cancellation->throwIfCancelled();
+    const ParquetBatch batch = reader_->next();
+    if (!batch.rows) return nullptr;
+    const auto live = deleted_ ? deleted_->liveRows(batch.firstRowIndex, batch.rows->num_rows()) : nullptr;
+    if (!live) return assemble(*batch.rows);
+    if (live->length() == 0) continue;
+    if (batch.rows->num_columns() == 0) {
+      return assemble(*arrow::RecordBatch::Make(batch.rows->schema(), live->length(), arrow::ArrayVector()));
+    }
+    const arrow::Datum taken =
+        orThrow(arrow::compute::Take(batch.rows, live->data(), arrow::compute::TakeOptions::NoBoundsCheck()));
+    return assemble(*taken.record_batch());
+  }
+}
+
+std::shared_ptr<arrow::RecordBatch> DataFileReader::assemble(const arrow::RecordBatch& stored) const {
+  arrow::ArrayVector columns;
+  for (size_t i = 0; i < storedColumns_.size(); ++i) {
+    const auto& type = schema_->field(static_cast<int>(i))->type();
+    if (storedColumns_[i] < 0) {
+      columns.push_back(orThrow(arrow::MakeArrayFromScalar(*partitionValues_[i], stored.num_rows())));
+      continue;
+    }
+    const auto data = retype(stored.column(storedColumns_[i])->data(), type);
+    THALWEG_ASSERT(data != nullptr);
+    columns.push_back(arrow::MakeArray(data));
+  }
+  return arrow::RecordBatch::Make(schema_, stored.num_rows(), std::move(columns));
+}
+
+}  // namespace thalweg::delta

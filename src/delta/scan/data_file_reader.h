@@ -1,0 +1,46 @@
+// The live rows of one data file under the table's schema.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "common/cancellation.h"
+#include "delta/actions/actions.h"
+#include "delta/scan/table_layout.h"
+#include "formats/parquet/parquet_file.h"
+
+namespace thalweg::delta {
+
+struct DataFileReadOptions {
+  std::vector<int> columns;  // indexes into the table's schema, in the order wanted; empty: row counts only
+  int64_t batchRows = 65536;
+  arrow::MemoryPool* memoryPool = nullptr;
+  const CancellationToken* cancellation = nullptr;
+};
+
+// Partition columns are filled in from the log, columns that the file lacks are null, rows of its deletion
+// vector left out. Used by one thread.
+class DataFileReader {
+ public:
+  DataFileReader(TableLayoutPtr layout, AddFile file, DataFileReadOptions options);
+
+  // Null at the end. Throws Error FAILED_READ_FILE.…, DELTA_DELETION_VECTOR_…, OPERATION_CANCELED.
+  std::shared_ptr<arrow::RecordBatch> next();
+
+ private:
+  std::shared_ptr<arrow::RecordBatch> assemble(const arrow::RecordBatch& stored) const;
+
+  TableLayoutPtr layout_;
+  AddFile file_;
+  DataFileReadOptions options_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::vector<int>
+      storedColumns_;  // per wanted column: its place among the stored ones, −1 for partition columns
+  std::vector<std::shared_ptr<arrow::Scalar>> partitionValues_;  // per wanted column; null for stored ones
+  std::shared_ptr<const DeletedRows> deleted_;
+  std::unique_ptr<ParquetFileReader> reader_;
+};
+
+}  // namespace thalweg::delta

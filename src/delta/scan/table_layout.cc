@@ -1,0 +1,69 @@
+#include "delta/scan/table_layout.h"
+
+#include "common/error.h"
+#include "common/options.h"
+#include "storage/uri_path.h"
+
+namespace thalweg::delta {
+namespace {
+
+bool isAbsolute(const std::string& path) {
+  if (path.starts_with('/')) return true;
+  const size_t colon = path.find(':');
+  return colon != std::string::npos && colon > 0 && path.find('/') > colon && colon + 1 < path.size() &&
+         path[colon + 1] == '/';
+}
+
+Location resolveAbsolute(const TableLayout& layout, std::string_view address) {
+  if (layout.resolve) return layout.resolve(address);
+  throw Error("PATH_NOT_ALLOWED",
+              "The Delta log names the file " + std::string(address) + ", which lies outside its table.",
+              {{"path", std::string(address)}});
+}
+
+}  // namespace
+
+bool TableLayout::isPartitionColumn(int index) const {
+  const std::string& name = schema->fields()[static_cast<size_t>(index)].name;
+  return std::any_of(partitionColumns.begin(), partitionColumns.end(),
+                     [&](const auto& column) { return equalsIgnoreCase(column, name); });
+}
+
+TableLayoutPtr makeTableLayout(Location table, const Metadata& metadata, SchemaPtr schema,
+                               AddressResolver resolve) {
+  auto layout = std::make_shared<TableLayout>();
+  layout->table = std::move(table);
+  layout->mapping = columnMappingMode(metadata);
+  layout->physicalSchema = physicalSchema(schema, layout->mapping);
+  layout->schema = std::move(schema);
+  layout->partitionColumns = metadata.partitionColumns;
+  layout->resolve = std::move(resolve);
+  return layout;
+}
+
+Location locateFile(const TableLayout& layout, const std::string& logPath) {
+  const std::string& root = layout.table.path;
+  // A plain absolute path is encoded like a relative one; a URI is decoded by the resolver.
+  if (logPath.starts_with('/')) {
+    const std::string path = normalizeAbsolutePath(decodeUriPath(logPath));
+    if (path.starts_with(root + "/")) return {layout.table.fileSystem, path};
+    return resolveAbsolute(layout, path);
+  }
+  if (isAbsolute(logPath)) {
+    if (logPath.starts_with("file:")) {
+      const std::string path = normalizeAbsolutePath(decodeUriPath(std::string_view(logPath).substr(5)));
+      if (path.starts_with(root + "/")) return {layout.table.fileSystem, path};
+    }
+    return resolveAbsolute(layout, logPath);
+  }
+  const std::string path = normalizeAbsolutePath(root + "/" + decodeUriPath(logPath));
+  if (!path.starts_with(root == "/" ? root : root + "/") || path.find('\0') != std::string::npos) {
+    throw Error(
+        "DELTA_STATE_RECOVER_ERROR",
+        "The Delta log of " + root + " names the file '" + logPath + "', which would lie outside the table.",
+        {{"operation", "data file path"}, {"path", logPath}});
+  }
+  return {layout.table.fileSystem, path};
+}
+
+}  // namespace thalweg::delta

@@ -1,0 +1,37 @@
+// How a table's rows are stored: what a reader of its files must know of a snapshot.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "delta/actions/actions.h"
+#include "delta/files/column_mapping.h"
+#include "delta/scan/deletion_vector.h"
+#include "storage/file_system.h"
+#include "types/data_type.h"
+
+namespace thalweg::delta {
+
+// Immutable, shared by all readers of one version.
+struct TableLayout {
+  Location table;
+  SchemaPtr schema;
+  SchemaPtr physicalSchema;  // same shape
+  std::vector<std::string> partitionColumns;
+  ColumnMappingMode mapping = ColumnMappingMode::None;
+  // For absolute addresses outside the table (shallow clones); empty: they are refused.
+  AddressResolver resolve;
+
+  bool isPartitionColumn(int index) const;
+};
+using TableLayoutPtr = std::shared_ptr<const TableLayout>;
+
+TableLayoutPtr makeTableLayout(Location table, const Metadata& metadata, SchemaPtr schema,
+                               AddressResolver resolve = {});
+
+// Where a data file lies: the log's path decoded, relative ones below the table (never outside: Error
+// DELTA_STATE_RECOVER_ERROR), absolute ones through the resolver.
+Location locateFile(const TableLayout& layout, const std::string& logPath);
+
+}  // namespace thalweg::delta

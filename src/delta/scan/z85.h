@@ -1,0 +1,13 @@
+// ZeroMQ's base-85 text (RFC 32), in which Delta writes inline deletion vectors and the ids of their files.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace thalweg::delta {
+
+// Five characters give four bytes. Nothing where the length or a character is wrong.
+std::optional<std::string> decodeZ85(std::string_view text);
+
+}  // namespace thalweg::delta

@@ -1,0 +1,205 @@
+#include "delta/snapshot/delta_log.h"
+
+#include "common/error.h"
+#include "common/logging.h"
+#include "delta/actions/action_reader.h"
+#include "delta/log/checkpoint_reader.h"
+#include "delta/log/log_files.h"
+#include "delta/log/log_segment.h"
+
+namespace thalweg::delta {
+namespace {
+
+std::string logPathOf(const Location& table) { return table.path + "/" + std::string(kLogFolder); }
+
+CommitStamp stampOf(const FileInfo& file) { return {file.modificationTimeMs, file.sizeBytes}; }
+
+void applyCommit(SnapshotBuilder& builder, const std::string& text, const std::string& path) {
+  readActions(text, path, [&](Action&& action) { builder.apply(action); });
+}
+
+// A checkpoint's failure, told apart from all others.
+struct CheckpointFailure {
+  Error error;
+};
+
+SnapshotPtr replay(const Location& table, const LogSegment& segment, const Clock& clock) {
+  SnapshotBuilder builder(table);
+  if (segment.checkpoint) {
+    try {
+      readCheckpoint(*table.fileSystem, logPathOf(table), *segment.checkpoint,
+                     [&](Action&& action) { builder.apply(action); });
+    } catch (const Error& error) {
+      throw CheckpointFailure{error};
+    }
+    builder.setCheckpointVersion(segment.checkpoint->version);
+    builder.endVersion(segment.checkpoint->version, std::nullopt);
+  }
+  for (const FileInfo& commit : segment.commits) {
+    applyCommit(builder, table.fileSystem->readAll(commit.path), commit.path);
+    builder.endVersion(parseLogFileName(commit.name())->version, stampOf(commit));
+  }
+  if (segment.commits.empty() && segment.checkpoint) {
+    // The checkpoint's own commit, where it still exists, carries the version's time.
+    const auto commit = table.fileSystem->stat(logPathOf(table) + "/" + commitFileName(segment.version));
+    builder.endVersion(segment.version, commit ? std::optional(stampOf(*commit)) : std::nullopt);
+    if (commit) {
+      for (Action& action : readActions(table.fileSystem->readAll(commit->path), commit->path)) {
+        if (std::holds_alternative<CommitInfo>(action)) builder.apply(action);
+      }
+    }
+  }
+  return std::move(builder).finish(clock.nowMillis());
+}
+
+[[noreturn]] void throwTableNotFound(const Location& table) {
+  throw Error("DELTA_TABLE_NOT_FOUND",
+              "There is no Delta table at " + table.uri() + ": its folder _delta_log has no commit. Check the path.",
+              {{"tableName", table.uri()}});
+}
+
+}  // namespace
+
+SnapshotPtr loadSnapshot(const Location& table, std::optional<int64_t> version, const Clock& clock) {
+  BadCheckpoints bad;
+  std::optional<Error> firstFailure;
+  while (true) {
+    std::optional<LogSegment> segment;
+    try {
+      segment = listLogSegment(*table.fileSystem, logPathOf(table), version, bad);
+    } catch (const Error& error) {
+      if (!firstFailure) throw;
+      throw Error(error).withCause(*firstFailure);
+    }
+    if (!segment) {
+      if (firstFailure) throw *firstFailure;
+      return nullptr;
+    }
+    try {
+      return replay(table, *segment, clock);
+    } catch (const CheckpointFailure& failure) {
+      logWarn("The checkpoint of version {} in {} cannot be read and is passed over: {}", segment->checkpoint->version,
+              logPathOf(table), failure.error.message());
+      if (!firstFailure) firstFailure = failure.error;
+      for (const FileInfo& file : segment->checkpoint->files) bad.insert(file.path);
+    }
+  }
+}
+
+// One work runs, at most one waits.
+struct DeltaLog::Background {
+  std::mutex mutex;
+  std::function<void()> waiting;
+  bool running = false;
+
+  static void run(const std::shared_ptr<Background>& self) {
+    while (true) {
+      std::function<void()> work;
+      {
+        std::lock_guard lock(self->mutex);
+        if (!self->waiting) {
+          self->running = false;
+          return;
+        }
+        work = std::exchange(self->waiting, nullptr);
+      }
+      work();
+    }
+  }
+};
+
+DeltaLog::DeltaLog(Location table, const Clock& clock, Executor executor)
+    : table_(std::move(table)), clock_(&clock), executor_(std::move(executor)), background_(std::make_shared<Background>()) {}
+
+std::string DeltaLog::logPath() const { return logPathOf(table_); }
+
+SnapshotPtr DeltaLog::cached() const {
+  std::lock_guard lock(mutex_);
+  return snapshot_;
+}
+
+void DeltaLog::offer(const SnapshotPtr& snapshot) {
+  std::lock_guard lock(mutex_);
+  if (!snapshot_ || snapshot_->version() < snapshot->version()) snapshot_ = snapshot;
+}
+
+// Null where the base's own commit is not what it was: the log must be read anew.
+SnapshotPtr DeltaLog::readNewCommits(const SnapshotPtr& base) {
+  FileSystem& fileSystem = *table_.fileSystem;
+  const auto newest = fileSystem.stat(logPath() + "/" + commitFileName(base->version()));
+  if (!newest || (base->state().stamp && *base->state().stamp != stampOf(*newest))) return nullptr;
+  std::optional<SnapshotBuilder> builder;
+  for (int64_t version = base->version() + 1;; ++version) {
+    const std::string path = logPath() + "/" + commitFileName(version);
+    const auto file = fileSystem.stat(path);
+    if (!file) break;
+    if (!builder) builder.emplace(*base);
+    applyCommit(*builder, fileSystem.readAll(path), path);
+    builder->endVersion(version, stampOf(*file));
+  }
+  return builder ? std::move(*builder).finish(clock_->nowMillis()) : base;
+}
+
+SnapshotPtr DeltaLog::update() {
+  std::lock_guard updateLock(updateMutex_);
+  if (const SnapshotPtr base = cached()) {
+    if (const SnapshotPtr next = readNewCommits(base)) {
+      offer(next);
+      return cached();
+    }
+  }
+  SnapshotPtr loaded = loadSnapshot(table_, std::nullopt, *clock_);
+  std::lock_guard lock(mutex_);
+  snapshot_ = loaded;
+  return loaded;
+}
+
+SnapshotPtr DeltaLog::require() {
+  SnapshotPtr snapshot = update();
+  if (!snapshot) throwTableNotFound(table_);
+  return snapshot;
+}
+
+SnapshotPtr DeltaLog::snapshotAt(int64_t version) {
+  const SnapshotPtr newest = require();
+  if (newest->version() == version) return newest;
+  const auto earliest = earliestRecreatableVersion(*table_.fileSystem, logPath());
+  if (version < 0 || version > newest->version() || (earliest && version < *earliest)) {
+    const std::string first = std::to_string(earliest.value_or(0));
+    const std::string last = std::to_string(newest->version());
+    throw Error("DELTA_VERSION_NOT_FOUND",
+                "Version " + std::to_string(version) + " of the Delta table " + table_.path +
+                    " cannot be read; available are versions " + first + " to " + last + ".",
+                {{"userVersion", std::to_string(version)}, {"earliest", first}, {"latest", last}});
+  }
+  SnapshotPtr snapshot = loadSnapshot(table_, version, *clock_);
+  if (!snapshot) throwTableNotFound(table_);
+  return snapshot;
+}
+
+SnapshotPtr DeltaLog::snapshotAtTimestamp(int64_t timestampMs, OutOfRange outOfRange) {
+  return snapshotAt(versionAtTimestamp(*require(), timestampMs, outOfRange));
+}
+
+std::vector<HistoryEntry> DeltaLog::history(std::optional<size_t> limit) {
+  require();
+  return readHistory(*table_.fileSystem, logPath(), limit);
+}
+
+void DeltaLog::runSoon(std::function<void()> work) {
+  if (!executor_) return work();
+  executor_(std::move(work));
+}
+
+void DeltaLog::runLatest(std::function<void()> work) {
+  if (!executor_) return work();
+  {
+    std::lock_guard lock(background_->mutex);
+    background_->waiting = std::move(work);
+    if (background_->running) return;
+    background_->running = true;
+  }
+  executor_([background = background_] { Background::run(background); });
+}
+
+}  // namespace thalweg::delta

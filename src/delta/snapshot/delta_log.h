@@ -1,0 +1,72 @@
+// The handle of one table: its newest snapshot, kept and brought up to date by reading only what is new.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "delta/snapshot/history.h"
+#include "delta/snapshot/snapshot.h"
+#include "storage/file_system.h"
+
+namespace thalweg::delta {
+
+// Builds one version, or the newest, from the log's files. A checkpoint that cannot be read is passed over (and logged) for
+// an older one or for the JSON commits. Null where there is no log at `table`. Throws as listLogSegment, readActions and
+// SnapshotBuilder::finish.
+SnapshotPtr loadSnapshot(const Location& table, std::optional<int64_t> version = std::nullopt,
+                         const Clock& clock = systemClock());
+
+// Shared by all who read or write one table in this process. All methods may be called from any thread.
+class DeltaLog {
+ public:
+  // Runs work off the critical path, in any thread; must be drained before the process ends. Empty: inline.
+  using Executor = std::function<void(std::function<void()>)>;
+
+  explicit DeltaLog(Location table, const Clock& clock = systemClock(), Executor executor = {});
+
+  const Location& table() const { return table_; }
+  const Clock& clock() const { return *clock_; }
+  std::string logPath() const;
+
+  // The newest version. Reads the commits after the cached one directly, without a listing; a log that was replaced,
+  // truncated or recreated under us is noticed by its newest commit file and read anew. Null where there is no table.
+  SnapshotPtr update();
+  // As update, but throws Error DELTA_TABLE_NOT_FOUND where there is no table.
+  SnapshotPtr require();
+  // The cached snapshot without any I/O; null before the first update.
+  SnapshotPtr cached() const;
+
+  // Time travel. Throws Error DELTA_VERSION_NOT_FOUND with the range that can be read, DELTA_TABLE_NOT_FOUND.
+  SnapshotPtr snapshotAt(int64_t version);
+  // See versionAtTimestamp.
+  SnapshotPtr snapshotAtTimestamp(int64_t timestampMs, OutOfRange outOfRange = OutOfRange::Throw);
+
+  std::vector<HistoryEntry> history(std::optional<size_t> limit = std::nullopt);
+
+  // For commit/: a snapshot that a commit of ours made; kept where it is newer than the cached one.
+  void offer(const SnapshotPtr& snapshot);
+  // For commit/: runs `work` on the executor.
+  void runSoon(std::function<void()> work);
+  // As runSoon, but at most one such work waits behind the running one, and the latest wins: for checkpoints.
+  void runLatest(std::function<void()> work);
+
+ private:
+  struct Background;
+  SnapshotPtr readNewCommits(const SnapshotPtr& base);
+
+  Location table_;
+  const Clock* clock_;
+  Executor executor_;
+  std::shared_ptr<Background> background_;
+  std::mutex updateMutex_;  // one update at a time; taken before mutex_
+  mutable std::mutex mutex_;
+  SnapshotPtr snapshot_;
+};
+
+}  // namespace thalweg::delta

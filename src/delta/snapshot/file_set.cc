@@ -1,0 +1,213 @@
+#include "delta/snapshot/file_set.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "common/error.h"
+#include "delta/log/file_paths.h"
+
+namespace thalweg::delta {
+namespace {
+
+std::string keyOf(std::string_view logPath, std::string_view dvUniqueId, std::string_view tablePath) {
+  std::string key = canonicalFilePath(logPath, tablePath);
+  if (!dvUniqueId.empty()) {
+    key += '\0';
+    key += dvUniqueId;
+  }
+  return key;
+}
+
+std::string keyOf(const FileRecord& record, std::string_view tablePath) {
+  return keyOf(record.logPath(), record.dvUniqueId(), tablePath);
+}
+
+uint64_t hashOf(std::string_view key) { return std::hash<std::string_view>()(key); }
+
+}  // namespace
+
+// Entries in order of insertion with an open-addressing index over their hashes. Mutable only inside a builder.
+class FileLayer {
+ public:
+  struct Entry {
+    uint64_t hash;
+    const char* record;
+  };
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  size_t size() const { return entries_.size(); }
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  // The entry's position with this key, or kNone.
+  uint32_t find(uint64_t hash, std::string_view key, std::string_view tablePath) const {
+    if (slots_.empty()) return kNone;
+    for (size_t slot = hash & (slots_.size() - 1);; slot = (slot + 1) & (slots_.size() - 1)) {
+      const uint32_t position = slots_[slot];
+      if (position == kNone) return kNone;
+      const Entry& entry = entries_[position];
+      if (entry.hash == hash && keyOf(FileRecord(entry.record), tablePath) == key) return position;
+    }
+  }
+
+  void put(uint64_t hash, std::string_view key, std::string_view packed, std::string_view tablePath) {
+    const uint32_t position = find(hash, key, tablePath);
+    const char* record = arena_.store(packed);
+    if (position != kNone) {
+      entries_[position].record = record;
+      return;
+    }
+    append(hash, record);
+  }
+
+  // For a key that the layer is known not to have.
+  void putNew(uint64_t hash, std::string_view packed) { append(hash, arena_.store(packed)); }
+
+ private:
+  void append(uint64_t hash, const char* record) {
+    if (entries_.size() + 1 >= kNone) throw internalError("A Delta snapshot holds more than 4 billion files.");
+    entries_.push_back({hash, record});
+    if (entries_.size() * 2 > slots_.size()) {
+      rebuildIndex(std::max<size_t>(8, slots_.size() * 2));
+    } else {
+      index(static_cast<uint32_t>(entries_.size() - 1));
+    }
+  }
+  void rebuildIndex(size_t slots) {
+    slots_.assign(slots, kNone);
+    for (uint32_t i = 0; i < entries_.size(); ++i) index(i);
+  }
+  void index(uint32_t position) {
+    size_t slot = entries_[position].hash & (slots_.size() - 1);
+    while (slots_[slot] != kNone) slot = (slot + 1) & (slots_.size() - 1);
+    slots_[slot] = position;
+  }
+
+  RecordArena arena_;
+  std::vector<Entry> entries_;
+  std::vector<uint32_t> slots_;
+};
+
+namespace {
+
+std::shared_ptr<const FileLayer> mergeLayers(const FileLayer& older, const FileLayer& newer, std::string_view tablePath,
+                                             bool isBase, int64_t tombstoneCutoffMs, int64_t& numTombstones) {
+  auto merged = std::make_shared<FileLayer>();
+  const auto keep = [&](const FileRecord& record) {
+    if (!isBase || record.isAdd() || record.deletionTimestamp() >= tombstoneCutoffMs) return true;
+    --numTombstones;
+    return false;
+  };
+  for (const FileLayer::Entry& entry : older.entries()) {
+    const FileRecord record(entry.record);
+    const std::string key = newer.size() == 0 ? std::string() : keyOf(record, tablePath);
+    if (newer.find(entry.hash, key, tablePath) != FileLayer::kNone || !keep(record)) continue;
+    merged->putNew(entry.hash, record.packed());
+  }
+  for (const FileLayer::Entry& entry : newer.entries()) {
+    const FileRecord record(entry.record);
+    if (keep(record)) merged->putNew(entry.hash, record.packed());
+  }
+  return merged;
+}
+
+void count(FileTotals& totals, const FileRecord& record, int64_t sign) {
+  if (!record.isAdd()) {
+    totals.numTombstones += sign;
+    return;
+  }
+  totals.numFiles += sign;
+  totals.sizeInBytes += sign * record.sizeBytes();
+  if (record.hasDeletionVector()) totals.numDeletionVectors += sign;
+}
+
+}  // namespace
+
+FileSet::FileSet(std::string tablePath) : tablePath_(std::move(tablePath)) {}
+
+std::optional<FileRecord> FileSet::find(uint64_t hash, std::string_view key) const {
+  for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
+    const uint32_t position = (*layer)->find(hash, key, tablePath_);
+    if (position != FileLayer::kNone) return FileRecord((*layer)->entries()[position].record);
+  }
+  return std::nullopt;
+}
+
+bool FileSet::hiddenAbove(size_t layer, uint64_t hash, const FileRecord& record) const {
+  if (layer + 1 == layers_.size()) return false;
+  const std::string key = keyOf(record, tablePath_);
+  for (size_t above = layer + 1; above < layers_.size(); ++above) {
+    if (layers_[above]->find(hash, key, tablePath_) != FileLayer::kNone) return true;
+  }
+  return false;
+}
+
+void FileSet::forEachLive(const std::function<void(const FileRecord&)>& visit) const {
+  for (size_t layer = 0; layer < layers_.size(); ++layer) {
+    for (const FileLayer::Entry& entry : layers_[layer]->entries()) {
+      const FileRecord record(entry.record);
+      if (record.isAdd() && !hiddenAbove(layer, entry.hash, record)) visit(record);
+    }
+  }
+}
+
+void FileSet::forEachTombstone(int64_t cutoffMs, const std::function<void(const FileRecord&)>& visit) const {
+  for (size_t layer = 0; layer < layers_.size(); ++layer) {
+    for (const FileLayer::Entry& entry : layers_[layer]->entries()) {
+      const FileRecord record(entry.record);
+      if (record.isAdd() || record.deletionTimestamp() < cutoffMs) continue;
+      if (!hiddenAbove(layer, entry.hash, record)) visit(record);
+    }
+  }
+}
+
+std::optional<AddFile> FileSet::findLive(std::string_view logPath, std::string_view dvUniqueId) const {
+  const std::string key = keyOf(logPath, dvUniqueId, tablePath_);
+  const auto record = find(hashOf(key), key);
+  if (!record || !record->isAdd()) return std::nullopt;
+  return record->toAdd();
+}
+
+bool FileSet::containsLive(std::string_view logPath, std::string_view dvUniqueId) const {
+  const std::string key = keyOf(logPath, dvUniqueId, tablePath_);
+  const auto record = find(hashOf(key), key);
+  return record && record->isAdd();
+}
+
+FileSetBuilder::FileSetBuilder(FileSet base) : base_(std::move(base)), layer_(std::make_unique<FileLayer>()) {}
+FileSetBuilder::~FileSetBuilder() = default;
+
+template <typename File>
+void FileSetBuilder::put(const File& file) {
+  const std::string key =
+      keyOf(file.path, file.deletionVector ? file.deletionVector->uniqueId() : std::string(), base_.tablePath_);
+  const uint64_t hash = hashOf(key);
+  scratch_.clear();
+  packFile(file, scratch_);
+  const uint32_t here = layer_->find(hash, key, base_.tablePath_);
+  if (here != FileLayer::kNone) {
+    count(base_.totals_, FileRecord(layer_->entries()[here].record), -1);
+  } else if (const auto older = base_.find(hash, key)) {
+    count(base_.totals_, *older, -1);
+  }
+  layer_->put(hash, key, scratch_, base_.tablePath_);
+  count(base_.totals_, FileRecord(scratch_.data()), 1);
+}
+
+void FileSetBuilder::add(const AddFile& file) { put(file); }
+void FileSetBuilder::remove(const RemoveFile& file) { put(file); }
+
+FileSet FileSetBuilder::finish(int64_t tombstoneCutoffMs) && {
+  if (layer_->size() == 0) return std::move(base_);
+  auto& layers = base_.layers_;
+  layers.push_back(std::move(layer_));
+  while (layers.size() >= 2 && layers.back()->size() * 2 >= layers[layers.size() - 2]->size()) {
+    const bool isBase = layers.size() == 2;
+    auto merged = mergeLayers(*layers[layers.size() - 2], *layers.back(), base_.tablePath_, isBase, tombstoneCutoffMs,
+                              base_.totals_.numTombstones);
+    layers.pop_back();
+    layers.back() = std::move(merged);
+  }
+  return std::move(base_);
+}
+
+}  // namespace thalweg::delta

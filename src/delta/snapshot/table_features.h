@@ -1,0 +1,47 @@
+// What a table asks of its readers and writers: protocol versions and named features, held against what we can do.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "delta/actions/actions.h"
+
+namespace thalweg::delta {
+
+// Properties that the library itself obeys; see the functions below for their defaults.
+inline constexpr std::string_view kAppendOnly = "delta.appendOnly";
+inline constexpr std::string_view kEnableChangeDataFeed = "delta.enableChangeDataFeed";
+inline constexpr std::string_view kEnableDeletionVectors = "delta.enableDeletionVectors";
+inline constexpr std::string_view kEnableInCommitTimestamps = "delta.enableInCommitTimestamps";
+
+// A property's text, or nullopt.
+std::optional<std::string> tableProperty(const Metadata& metadata, std::string_view name);
+// True for "true" in any case.
+bool tableFlag(const Metadata& metadata, std::string_view name, bool fallback = false);
+// delta.checkpointInterval, 10 unless set to a positive number.
+int64_t checkpointInterval(const Metadata& metadata);
+// delta.deletedFileRetentionDuration in ms, one week unless set to an interval ("interval 1 week", "2 days 12 hours").
+int64_t deletedFileRetentionMs(const Metadata& metadata);
+// A text of number and unit pairs, with or without a leading "interval"; nullopt for months, years and other text.
+std::optional<int64_t> parseRetentionMs(std::string_view text);
+
+// The features that a protocol means: those it lists, and those that its legacy versions imply.
+std::vector<std::string> readerFeatures(const Protocol& protocol);
+std::vector<std::string> writerFeatures(const Protocol& protocol);
+bool supportsFeature(const Protocol& protocol, std::string_view feature);
+
+// Throws Error DELTA_UNSUPPORTED_FEATURES_FOR_READ naming the features that we cannot read (`table` names the table in
+// the text), or DELTA_INVALID_PROTOCOL_VERSION for versions of the future and illegal pairs.
+void checkReadable(const Protocol& protocol, std::string_view table);
+
+// Throws Error DELTA_UNSUPPORTED_FEATURES_FOR_WRITE naming the features that ask for more than we do. A feature that the
+// protocol lists but that nothing in the metadata uses asks for nothing (row tracking is one that always does).
+void checkWritable(const Protocol& protocol, const Metadata& metadata, std::string_view table);
+
+// The protocol of a new table with this schema and configuration, as Spark chooses it: (1,2), with features for
+// timestamp_ntz columns, deletion vectors and change data feed. Throws as checkWritable for what we cannot create.
+Protocol protocolForNewTable(const Metadata& metadata, std::string_view table);
+
+}  // namespace thalweg::delta

@@ -1,0 +1,23 @@
+#include "exec/pipeline/execution.h"
+
+#include <arrow/record_batch.h>
+
+namespace thalweg {
+
+std::vector<std::shared_ptr<arrow::RecordBatch>> collectAll(RunningOperator& running, Execution& execution) {
+  std::vector<std::vector<std::shared_ptr<arrow::RecordBatch>>> parts(static_cast<size_t>(running.numPartitions()));
+  execution.pool->runAll(running.numPartitions(), [&](int partition) {
+    auto reader = running.open(partition);
+    while (auto batch = reader->next()) {
+      execution.cancellation.throwIfCancelled();
+      if (batch->num_rows() > 0) parts[static_cast<size_t>(partition)].push_back(std::move(batch));
+    }
+  });
+  std::vector<std::shared_ptr<arrow::RecordBatch>> all;
+  for (auto& part : parts) {
+    for (auto& batch : part) all.push_back(std::move(batch));
+  }
+  return all;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,43 @@
+// One run of a physical plan: what its operators share, and the contract of a running operator.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "common/cancellation.h"
+#include "common/task_pool.h"
+#include "connector/read.h"
+#include "expr/batch_context.h"
+
+namespace thalweg {
+
+// What one execution binds: a batch query's whole life, or one micro-batch. Outlives the running operators.
+struct Execution {
+  BatchContext batch;
+  CancellationToken cancellation;
+  TaskPool* pool = nullptr;
+  // Of each streaming source of the plan: this batch's splits, and the rows that they gave (for progress).
+  std::vector<std::vector<SplitPtr>> streamSplits;
+  std::deque<std::atomic<int64_t>> streamRows;
+
+  EvaluationContext evaluation(int partition = 0) const { return EvaluationContext{&batch, nullptr, partition}; }
+};
+
+// An operator while it runs. Its partitions are opened once each, by any threads at once; a reader belongs to one thread.
+// Operators that need all their input first (aggregation, sorting) read it when their first partition is opened.
+class RunningOperator {
+ public:
+  virtual ~RunningOperator() = default;
+  virtual int numPartitions() const = 0;
+  virtual std::unique_ptr<BatchReader> open(int partition) = 0;
+};
+
+// All batches of all partitions, in order of partitions; partitions are read in parallel.
+std::vector<std::shared_ptr<arrow::RecordBatch>> collectAll(RunningOperator& running, Execution& execution);
+
+}  // namespace thalweg

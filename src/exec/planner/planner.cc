@@ -1,0 +1,173 @@
+#include "exec/planner/planner.h"
+
+#include <unordered_map>
+
+#include <arrow/scalar.h>
+
+#include "common/error.h"
+#include "exec/operators/aggregate.h"
+#include "exec/operators/project_filter.h"
+#include "exec/operators/scans.h"
+#include "exec/operators/sort_limit.h"
+#include "expr/canonical.h"
+
+namespace thalweg {
+namespace {
+
+// Replaces columns by their positions in a child's output and folds what is constant.
+class Binder {
+ public:
+  Binder(const std::vector<AttributePtr>& input, const BatchContext& constants) : constants_{&constants} {
+    for (size_t i = 0; i < input.size(); ++i) ordinals_[input[i]->id()] = static_cast<int>(i);
+  }
+
+  ExpressionPtr bind(const ExpressionPtr& expression) const {
+    return transformUp(expression, [&](const ExpressionPtr& e) -> ExpressionPtr {
+      if (e->kind() == ExpressionKind::Alias) return e->children()[0];
+      if (e->kind() == ExpressionKind::Attribute) {
+        const auto& attribute = static_cast<const Attribute&>(*e);
+        auto it = ordinals_.find(attribute.id());
+        if (it == ordinals_.end()) throw internalError("The column '" + attribute.name() + "' is not among its operator's inputs.");
+        return std::make_shared<BoundReference>(it->second, attribute.type(), attribute.nullable(), attribute.name());
+      }
+      return fold(e);
+    });
+  }
+
+  std::vector<ExpressionPtr> bindAll(const std::vector<ExpressionPtr>& expressions) const {
+    std::vector<ExpressionPtr> bound;
+    for (const ExpressionPtr& expression : expressions) bound.push_back(bind(expression));
+    return bound;
+  }
+
+ private:
+  ExpressionPtr fold(const ExpressionPtr& e) const {
+    const bool constant = e->kind() != ExpressionKind::Literal && e->kind() != ExpressionKind::Aggregate &&
+                          e->kind() != ExpressionKind::SortOrder && e->foldability() == Foldability::Always;
+    if (!constant) return e;
+    try {
+      return std::make_shared<Literal>(evaluateConstant(*e, constants_), e->type());
+    } catch (const Error&) {
+      // A constant that fails (1/0) fails only for rows that reach it.
+      return e;
+    }
+  }
+
+  std::unordered_map<ExpressionId, int> ordinals_;
+  EvaluationContext constants_;
+};
+
+// A node's own output as physical schema: hidden columns included.
+SchemaPtr fullSchema(const std::vector<AttributePtr>& output) {
+  std::vector<StructField> fields;
+  for (const AttributePtr& attribute : output) {
+    fields.push_back({attribute->name(), attribute->type(), attribute->nullable(), attribute->metadata()});
+  }
+  return DataType::structOf(std::move(fields));
+}
+
+class Planner {
+ public:
+  explicit Planner(const BatchContext& constants) : constants_(constants) {}
+
+  PhysicalPtr plan(const LogicalNode& node) const {
+    switch (node.kind()) {
+      case LogicalKind::LocalRelation:
+        return std::make_shared<PhysicalLocalRelation>(fullSchema(node.output()),
+                                                       static_cast<const LogicalLocalRelation&>(node).batches());
+      case LogicalKind::Range: {
+        const auto& range = static_cast<const LogicalRange&>(node);
+        return std::make_shared<PhysicalRange>(fullSchema(node.output()), range.start(), range.end(), range.step(), range.partitions());
+      }
+      case LogicalKind::TableScan: {
+        const auto& scan = static_cast<const LogicalTableScan&>(node);
+        return std::make_shared<PhysicalTableScan>(fullSchema(node.output()), scan.table(), scan.columns(), scan.predicates());
+      }
+      case LogicalKind::StreamScan: {
+        const auto& scan = static_cast<const LogicalStreamScan&>(node);
+        if (scan.sourceIndex() < 0) {
+          throw Error("_LEGACY_ERROR_TEMP_3102", "Queries with streaming sources must be executed with writeStream.start().",
+                      {{"msg", "Queries with streaming sources must be executed with writeStream.start()"}});
+        }
+        return std::make_shared<PhysicalStreamScan>(fullSchema(node.output()), scan.source()->format, scan.sourceIndex(), scan.columns());
+      }
+      case LogicalKind::Project: {
+        const auto& project = static_cast<const LogicalProject&>(node);
+        return std::make_shared<PhysicalProject>(fullSchema(node.output()), binder(node).bindAll(project.expressions()), plan(*node.child()));
+      }
+      case LogicalKind::Filter:
+        return std::make_shared<PhysicalFilter>(binder(node).bind(static_cast<const LogicalFilter&>(node).condition()), plan(*node.child()));
+      case LogicalKind::Aggregate: return planAggregate(static_cast<const LogicalAggregate&>(node));
+      case LogicalKind::Sort: return planSort(static_cast<const LogicalSort&>(node), -1);
+      case LogicalKind::Limit: return planLimit(static_cast<const LogicalLimit&>(node));
+      case LogicalKind::Union: {
+        std::vector<PhysicalPtr> children;
+        for (const LogicalPtr& child : node.children()) children.push_back(plan(*child));
+        return std::make_shared<PhysicalUnion>(fullSchema(node.output()), std::move(children));
+      }
+      case LogicalKind::SubqueryAlias: return plan(*node.child());
+      case LogicalKind::Deduplicate: {
+        std::vector<ExpressionPtr> keys;
+        for (const AttributePtr& key : static_cast<const LogicalDeduplicate&>(node).keys()) keys.push_back(binder(node).bind(key));
+        return std::make_shared<PhysicalDeduplicate>(std::move(keys), plan(*node.child()));
+      }
+    }
+    throw internalError("unknown logical node");
+  }
+
+ private:
+  Binder binder(const LogicalNode& node) const { return Binder(node.child()->output(), constants_); }
+
+  PhysicalPtr planSort(const LogicalSort& sort, int64_t limit) const {
+    return std::make_shared<PhysicalSort>(binder(sort).bindAll(sort.orders()), limit, plan(*sort.child()));
+  }
+
+  PhysicalPtr planLimit(const LogicalLimit& limit) const {
+    const LogicalPtr& child = limit.child();
+    const bool topRows = !limit.tail() && limit.limit() >= 0 && child->kind() == LogicalKind::Sort;
+    PhysicalPtr input = topRows ? planSort(static_cast<const LogicalSort&>(*child), limit.limit() + limit.offset()) : plan(*child);
+    return std::make_shared<PhysicalLimit>(limit.limit(), limit.offset(), limit.tail(), std::move(input));
+  }
+
+  // The hash aggregate gives groups and aggregates; a projection above computes the results from them.
+  PhysicalPtr planAggregate(const LogicalAggregate& aggregate) const {
+    const Binder input = binder(aggregate);
+    std::vector<AttributePtr> columns;  // of the hash aggregate
+    for (const ExpressionPtr& group : aggregate.grouping()) {
+      columns.push_back(group->kind() == ExpressionKind::Attribute ? std::static_pointer_cast<const Attribute>(group)
+                                                                   : static_cast<const Alias&>(*group).toAttribute());
+    }
+    std::vector<std::shared_ptr<const AggregateCall>> calls;
+    std::unordered_map<std::string, AttributePtr> callColumns;
+    std::vector<ExpressionPtr> results;
+    for (const ExpressionPtr& result : aggregate.results()) {
+      std::function<ExpressionPtr(const ExpressionPtr&)> replace = [&](const ExpressionPtr& e) -> ExpressionPtr {
+        if (e->kind() == ExpressionKind::Aggregate) {
+          AttributePtr& column = callColumns[canonicalText(*e)];
+          if (!column) {
+            column = std::make_shared<Attribute>(e->toString(), e->type(), e->nullable(), nextExpressionId());
+            columns.push_back(column);
+            calls.push_back(std::static_pointer_cast<const AggregateCall>(input.bind(e)));
+          }
+          return column;
+        }
+        if (e->children().empty()) return e;
+        std::vector<ExpressionPtr> children;
+        for (const ExpressionPtr& child : e->children()) children.push_back(replace(child));
+        return e->withChildren(std::move(children));
+      };
+      results.push_back(replace(result));
+    }
+    auto hashAggregate = std::make_shared<PhysicalAggregate>(fullSchema(columns), input.bindAll(aggregate.grouping()), std::move(calls),
+                                                             plan(*aggregate.child()));
+    return std::make_shared<PhysicalProject>(fullSchema(aggregate.output()), Binder(columns, constants_).bindAll(results), hashAggregate);
+  }
+
+  const BatchContext& constants_;
+};
+
+}  // namespace
+
+PhysicalPtr planPhysical(const LogicalPtr& plan, const BatchContext& constants) { return Planner(constants).plan(*plan); }
+
+}  // namespace thalweg

@@ -1,0 +1,128 @@
+// Parquet files as Arrow batches of Spark's types, in and out. Single-threaded: the engine brings its own
+// threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <arrow/type_fwd.h>
+
+#include "storage/file_system.h"
+#include "types/data_type.h"
+
+namespace thalweg {
+
+// Key of a field's metadata that carries its Parquet field_id, as Spark has it.
+inline constexpr const char* kParquetFieldIdKey = "parquet.field.id";
+
+// The field_id in a field's metadata, or nothing.
+std::optional<int32_t> parquetFieldId(const StructField& field);
+
+// A whole file in memory in Arrow's own types, timestamps in microseconds: for checkpoints and small files.
+// `columns` are names or dotted paths ("add", "add.path"), each with all that lies below it; absent ones are
+// left out; empty: everything. Throws Error PATH_NOT_FOUND, or FAILED_READ_FILE.NO_HINT naming the file where
+// it is no readable Parquet file.
+std::shared_ptr<arrow::Table> readParquetTable(FileSystem& fileSystem, const std::string& path,
+                                               const std::vector<std::string>& columns = {});
+
+// The Spark schema of a file: from Spark's own row metadata where the file has it, else from the Parquet
+// types.
+SchemaPtr readParquetSchema(FileSystem& fileSystem, const std::string& path);
+
+// What a row group's statistics say of one column. Null scalars where the file says nothing.
+struct ParquetColumnBounds {
+  std::shared_ptr<arrow::Scalar> min;
+  std::shared_ptr<arrow::Scalar> max;
+  std::optional<int64_t> nullCount;
+};
+
+struct ParquetRowGroup {
+  int64_t numRows = 0;
+  // By the wanted schema's names; flat columns that the file has statistics for. Bounds of floating-point
+  // columns are left out: footers drop NaN.
+  std::map<std::string, ParquetColumnBounds> columns;
+};
+
+struct ParquetReadOptions {
+  enum class ColumnMatching {
+    ExactName,
+    IgnoreCase,
+    FieldId,  // by kParquetFieldIdKey in the wanted fields' metadata, fields without it by exact name
+  };
+  ColumnMatching matching = ColumnMatching::ExactName;
+  int64_t batchRows = 65536;
+  // False: the row group's rows are left out (row indexes still count them). Called once a row group, in
+  // order.
+  std::function<bool(const ParquetRowGroup&)> keepRowGroup;
+  arrow::MemoryPool* memoryPool = nullptr;  // null: Arrow's default
+};
+
+struct ParquetBatch {
+  std::shared_ptr<arrow::RecordBatch> rows;
+  int64_t firstRowIndex = 0;  // position of its first row in the file, from 0, pruned row groups counted
+};
+
+// Streams a file's rows in a wanted schema: columns that the file lacks (nested ones too) are null, others
+// are brought to the wanted type where that loses nothing (wider numbers, timestamps of any unit and INT96 to
+// microseconds, date to timestamp_ntz); any other difference of type throws Error
+// FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH. Used by one thread. Memory: the pages being decoded and
+// one batch.
+class ParquetFileReader {
+ public:
+  ParquetFileReader(FileSystem& fileSystem, std::string path, SchemaPtr wanted,
+                    ParquetReadOptions options = {});
+  ~ParquetFileReader();
+
+  int64_t numRows() const;
+  // Null rows at the end. Batches never span row groups. Without wanted columns, batches have only a row
+  // count.
+  ParquetBatch next();
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+struct ParquetWriteOptions {
+  enum class Compression { Snappy, Zstd, Uncompressed };
+  Compression compression = Compression::Snappy;
+  // A row group ends at whichever comes first; the bytes are those held in memory for it.
+  int64_t rowGroupRows = 1 << 20;
+  int64_t rowGroupBytes = 32 << 20;
+  std::map<std::string, std::string> keyValues;  // more footer metadata
+};
+
+// Writes one file as Spark would: root "spark_schema", three-level lists, INT64 microsecond timestamps,
+// decimals as integers where they fit, every column optional, Spark's row metadata in the footer, field ids
+// where the fields' metadata have them. Used by one thread. Memory: one row group, at most about
+// rowGroupBytes + 4 MB. Failures throw Error STORAGE_FAILURE naming the path; void, variant and interval
+// columns throw unsupported().
+class ParquetFileWriter {
+ public:
+  ParquetFileWriter(std::shared_ptr<arrow::io::OutputStream> stream, std::string path, SchemaPtr schema,
+                    ParquetWriteOptions options = {});
+  // Without close() the stream is aborted.
+  ~ParquetFileWriter();
+
+  // Columns in the schema's order and Arrow types; field names and nullability of nested types may differ.
+  void write(const arrow::RecordBatch& rows);
+  // Writes the footer and closes the stream: durable on return. Returns the file's size in bytes.
+  int64_t close();
+
+  int64_t numRows() const;
+  // Bytes held for the row group in hand.
+  int64_t bufferedBytes() const;
+  // Bytes that went into the stream so far.
+  int64_t writtenBytes() const;
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,263 @@
+#include <arrow/array.h>
+#include <arrow/compute/initialize.h>
+#include <arrow/io/interfaces.h>
+#include <arrow/record_batch.h>
+#include <arrow/table.h>
+#include <arrow/util/key_value_metadata.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+#include <parquet/properties.h>
+#include <parquet/statistics.h>
+#include <nlohmann/json.hpp>
+
+#include "formats/parquet/column_conversion.h"
+#include "formats/parquet/parquet_error.h"
+#include "formats/parquet/parquet_file.h"
+#include "types/arrow_types.h"
+#include "types/schema_json.h"
+
+namespace thalweg {
+namespace {
+
+constexpr int64_t kReadBufferBytes = 256 << 10;
+
+arrow::MemoryPool* poolOr(arrow::MemoryPool* pool) {
+  return pool ? pool : arrow::default_memory_pool();
+}
+
+// Casts live in a library of their own that registers itself once.
+void initializeCompute() {
+  static const arrow::Status status = arrow::compute::Initialize();
+  if (!status.ok()) throw internalError(status.ToString());
+}
+
+std::unique_ptr<parquet::arrow::FileReader> openReader(FileSystem& fileSystem, const std::string& path,
+                                                       arrow::MemoryPool* pool, int64_t batchRows) {
+  initializeCompute();
+  const auto file = fileSystem.openInput(path);
+  return reading(path, [&] {
+    parquet::ReaderProperties properties(pool);
+    properties.enable_buffered_stream();
+    properties.set_buffer_size(kReadBufferBytes);
+    parquet::ArrowReaderProperties arrowProperties(/*use_threads=*/false);
+    arrowProperties.set_pre_buffer(false);
+    arrowProperties.set_batch_size(batchRows);
+    arrowProperties.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO);
+    return checkRead(parquet::arrow::FileReader::Make(
+                         pool, parquet::ParquetFileReader::Open(file, properties), arrowProperties),
+                     path);
+  });
+}
+
+void collectLeaves(const parquet::arrow::SchemaField& field, std::vector<int>* leaves) {
+  if (field.is_leaf()) leaves->push_back(field.column_index);
+  for (const auto& child : field.children) collectLeaves(child, leaves);
+}
+
+bool selects(const std::string& column, const std::string& leafPath) {
+  return leafPath == column ||
+         (leafPath.size() > column.size() && leafPath.starts_with(column) && leafPath[column.size()] == '.');
+}
+
+std::optional<SchemaPtr> sparkSchemaOf(const parquet::FileMetaData& metadata) {
+  if (!metadata.key_value_metadata()) return std::nullopt;
+  const auto json = metadata.key_value_metadata()->Get("org.apache.spark.sql.parquet.row.metadata");
+  if (!json.ok()) return std::nullopt;
+  return parseSchemaJson(*json);
+}
+
+}  // namespace
+
+std::optional<int32_t> parquetFieldId(const StructField& field) {
+  if (field.metadata.find(kParquetFieldIdKey) == std::string::npos) return std::nullopt;
+  const auto json = nlohmann::json::parse(field.metadata, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return std::nullopt;
+  const auto it = json.find(kParquetFieldIdKey);
+  if (it == json.end() || !it->is_number_integer()) return std::nullopt;
+  return it->get<int32_t>();
+}
+
+std::shared_ptr<arrow::Table> readParquetTable(FileSystem& fileSystem, const std::string& path,
+                                               const std::vector<std::string>& columns) {
+  const auto reader = openReader(fileSystem, path, arrow::default_memory_pool(), 1 << 16);
+  return reading(path, [&]() -> std::shared_ptr<arrow::Table> {
+    if (columns.empty()) return checkRead(reader->ReadTable(), path);
+    std::vector<int> leaves;
+    const parquet::SchemaDescriptor& schema = *reader->parquet_reader()->metadata()->schema();
+    for (int i = 0; i < schema.num_columns(); ++i) {
+      const std::string leafPath = schema.Column(i)->path()->ToDotString();
+      if (std::any_of(columns.begin(), columns.end(),
+                      [&](const auto& column) { return selects(column, leafPath); })) {
+        leaves.push_back(i);
+      }
+    }
+    return checkRead(reader->ReadTable(leaves), path);
+  });
+}
+
+SchemaPtr readParquetSchema(FileSystem& fileSystem, const std::string& path) {
+  const auto reader = openReader(fileSystem, path, arrow::default_memory_pool(), 1);
+  return reading(path, [&]() -> SchemaPtr {
+    if (auto schema = sparkSchemaOf(*reader->parquet_reader()->metadata())) return *schema;
+    std::shared_ptr<arrow::Schema> schema;
+    checkRead(reader->GetSchema(&schema), path);
+    return fromArrowSchema(*schema);
+  });
+}
+
+class ParquetFileReader::Implementation {
+ public:
+  Implementation(FileSystem& fileSystem, std::string path, SchemaPtr wanted, ParquetReadOptions options)
+      : path_(std::move(path)),
+        wanted_(std::move(wanted)),
+        options_(std::move(options)),
+        schema_(toArrowSchema(*wanted_)),
+        pool_(poolOr(options_.memoryPool)),
+        reader_(openReader(fileSystem, path_, pool_, options_.batchRows)),
+        conversion_{options_.matching, &path_, pool_} {
+    reading(path_, [&] { mapColumns(); });
+  }
+
+  int64_t numRows() const { return reader_->parquet_reader()->metadata()->num_rows(); }
+
+  ParquetBatch next() {
+    return reading(path_, [&]() -> ParquetBatch {
+      while (true) {
+        if (const auto rows = nextOfGroup()) {
+          const int64_t first = nextRow_;
+          nextRow_ += rows->num_rows();
+          return {rows, first};
+        }
+        if (!openNextGroup()) return {};
+      }
+    });
+  }
+
+ private:
+  void mapColumns() {
+    const auto& fields = reader_->manifest().schema_fields;
+    arrow::FieldVector arrowFields;
+    for (const auto& field : fields) arrowFields.push_back(field.field);
+    std::vector<int> chosen;
+    for (const StructField& field : wanted_->fields()) {
+      const int index = findField(arrowFields, field, options_.matching);
+      if (index >= 0 && field.type->id() != TypeId::Void) chosen.push_back(index);
+      fileColumns_.push_back(field.type->id() == TypeId::Void ? -1 : index);
+    }
+    // The library gives chosen columns back in the file's order, each once.
+    std::sort(chosen.begin(), chosen.end());
+    chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+    for (const int index : chosen) collectLeaves(fields[static_cast<size_t>(index)], &leaves_);
+    for (int& column : fileColumns_) {
+      if (column >= 0)
+        column = static_cast<int>(std::lower_bound(chosen.begin(), chosen.end(), column) - chosen.begin());
+    }
+  }
+
+  std::shared_ptr<arrow::RecordBatch> nextOfGroup() {
+    if (leaves_.empty()) {
+      if (rowsWithoutColumns_ == 0) return nullptr;
+      const int64_t rows = std::min(rowsWithoutColumns_, options_.batchRows);
+      rowsWithoutColumns_ -= rows;
+      return assemble(nullptr, rows);
+    }
+    while (group_) {
+      std::shared_ptr<arrow::RecordBatch> batch;
+      checkRead(group_->ReadNext(&batch), path_);
+      if (!batch) group_.reset();
+      if (batch && batch->num_rows() > 0) return assemble(batch, batch->num_rows());
+    }
+    return nullptr;
+  }
+
+  std::shared_ptr<arrow::RecordBatch> assemble(const std::shared_ptr<arrow::RecordBatch>& batch,
+                                               int64_t rows) {
+    arrow::ArrayVector columns;
+    for (size_t i = 0; i < fileColumns_.size(); ++i) {
+      const StructField& field = wanted_->fields()[i];
+      if (fileColumns_[i] >= 0) {
+        columns.push_back(conversion_.convert(batch->column(fileColumns_[i]), *field.type, field.name));
+      } else {
+        columns.push_back(checkRead(
+            arrow::MakeArrayOfNull(schema_->field(static_cast<int>(i))->type(), rows, pool_), path_));
+      }
+    }
+    return arrow::RecordBatch::Make(schema_, rows, std::move(columns));
+  }
+
+  bool openNextGroup() {
+    const auto metadata = reader_->parquet_reader()->metadata();
+    for (; nextGroup_ < metadata->num_row_groups(); ++nextGroup_) {
+      const auto group = metadata->RowGroup(nextGroup_);
+      nextRow_ = groupEnd_;
+      groupEnd_ += group->num_rows();
+      if (options_.keepRowGroup && !options_.keepRowGroup(describe(*group))) continue;
+      if (leaves_.empty()) {
+        rowsWithoutColumns_ = group->num_rows();
+      } else {
+        group_ = checkRead(reader_->GetRecordBatchReader({nextGroup_}, leaves_), path_);
+      }
+      ++nextGroup_;
+      return true;
+    }
+    return false;
+  }
+
+  ParquetRowGroup describe(const parquet::RowGroupMetaData& group) const {
+    ParquetRowGroup described;
+    described.numRows = group.num_rows();
+    const auto& fields = reader_->manifest().schema_fields;
+    arrow::FieldVector arrowFields;
+    for (const auto& field : fields) arrowFields.push_back(field.field);
+    for (const StructField& field : wanted_->fields()) {
+      const int index = findField(arrowFields, field, options_.matching);
+      if (index < 0 || !fields[static_cast<size_t>(index)].is_leaf()) continue;
+      if (field.type->id() == TypeId::Float || field.type->id() == TypeId::Double) continue;
+      const auto chunk = group.ColumnChunk(fields[static_cast<size_t>(index)].column_index);
+      const auto statistics = chunk->is_stats_set() ? chunk->statistics() : nullptr;
+      if (!statistics) continue;
+      ParquetColumnBounds bounds;
+      if (statistics->HasNullCount()) bounds.nullCount = statistics->null_count();
+      if (statistics->HasMinMax()) {
+        // Statistics that the library cannot express are as good as none.
+        if (!parquet::arrow::StatisticsAsScalars(*statistics, &bounds.min, &bounds.max).ok())
+          bounds.min = bounds.max = nullptr;
+      }
+      described.columns.emplace(field.name, std::move(bounds));
+    }
+    return described;
+  }
+
+  std::string path_;
+  SchemaPtr wanted_;
+  ParquetReadOptions options_;
+  std::shared_ptr<arrow::Schema> schema_;
+  arrow::MemoryPool* pool_;
+  std::unique_ptr<parquet::arrow::FileReader> reader_;
+  ColumnConversion conversion_;
+  std::vector<int> leaves_;  // the file's leaf columns to read
+  std::vector<int>
+      fileColumns_;  // per wanted column: its place in the library's batches, −1 where the file lacks it
+  std::unique_ptr<arrow::RecordBatchReader> group_;
+  int nextGroup_ = 0;
+  int64_t groupEnd_ = 0;  // row index after the row group in hand
+  int64_t nextRow_ = 0;
+  int64_t rowsWithoutColumns_ = 0;
+};
+
+ParquetFileReader::ParquetFileReader(FileSystem& fileSystem, std::string path, SchemaPtr wanted,
+                                     ParquetReadOptions options)
+    : implementation_(std::make_unique<Implementation>(fileSystem, std::move(path), std::move(wanted),
+                                                       std::move(options))) {}
+
+ParquetFileReader::~ParquetFileReader() = default;
+int64_t ParquetFileReader::numRows() const {
+  return implementation_->numRows();
+}
+ParquetBatch ParquetFileReader::next() {
+  return implementation_->next();
+}
+
+}  // namespace thalweg

@@ -1,0 +1,57 @@
+#include "functions/registry.h"
+
+#include <unordered_map>
+
+#include "common/error.h"
+
+namespace thalweg {
+namespace {
+
+const std::unordered_map<std::string, const FunctionRow*>& index() {
+  static const auto map = [] {
+    std::unordered_map<std::string, const FunctionRow*> made;
+    for (auto family : {operatorFunctions(), conditionalFunctions(), stringFunctions(), datetimeFunctions(), jsonFunctions(),
+                        collectionFunctions(), mathFunctions(), aggregateFunctions()}) {
+      for (const FunctionRow& row : family) {
+        const bool isNew = made.emplace(toLowerAscii(row.name), &row).second;
+        THALWEG_ASSERT(isNew);
+      }
+    }
+    return made;
+  }();
+  return map;
+}
+
+std::string expectedNumber(const FunctionRow& row) {
+  if (row.maxArguments < 0) return "at least " + std::to_string(row.minArguments);
+  if (row.minArguments == row.maxArguments) return std::to_string(row.minArguments);
+  return std::to_string(row.minArguments) + " to " + std::to_string(row.maxArguments);
+}
+
+}  // namespace
+
+bool hasFunction(std::string_view name) { return index().contains(toLowerAscii(name)); }
+
+ExpressionPtr resolveFunction(const FunctionCall& call, const FunctionContext& context) {
+  auto it = index().find(toLowerAscii(call.name));
+  if (it == index().end()) {
+    throw Error("UNRESOLVED_ROUTINE",
+                "There is no function '" + std::string(call.name) + "'; check its spelling, or it is not built yet.",
+                {{"routineName", "`" + std::string(call.name) + "`"},
+                 {"searchPath", "[`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`]"}});
+  }
+  const FunctionRow& row = *it->second;
+  const int given = static_cast<int>(call.arguments.size());
+  if (given < row.minArguments || (row.maxArguments >= 0 && given > row.maxArguments)) {
+    throw Error("WRONG_NUM_ARGS.WITHOUT_SUGGESTION",
+                "The function '" + std::string(row.name) + "' takes " + expectedNumber(row) + " arguments, not " +
+                    std::to_string(given) + ".",
+                {{"functionName", "`" + std::string(row.name) + "`"},
+                 {"expectedNum", expectedNumber(row)},
+                 {"actualNum", std::to_string(given)},
+                 {"docroot", ""}});
+  }
+  return row.resolve(call, context);
+}
+
+}  // namespace thalweg

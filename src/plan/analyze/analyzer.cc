@@ -1,0 +1,82 @@
+#include "plan/analyze/analyzer.h"
+
+#include <spark/connect/relations.pb.h>
+
+#include "common/error.h"
+#include "plan/analyze/relations.h"
+#include "sql/parser.h"
+
+namespace thalweg {
+namespace {
+
+namespace proto = spark::connect;
+
+// Each level of a plan costs a few stack frames here and in every later rule.
+constexpr int kMaxDepth = 1000;
+
+}  // namespace
+
+std::vector<std::string> parseNameParts(const std::string& name) { return sql::parseMultipartIdentifier(name); }
+
+LogicalPtr analyzeRelation(const proto::Relation& relation, const AnalyzerContext& context) {
+  return withoutHiddenColumns(RelationAnalyzer(context).analyze(relation));
+}
+
+LogicalPtr RelationAnalyzer::analyze(const proto::Relation& relation) {
+  if (++depth_ > kMaxDepth) {
+    throw Error("CONNECT_INVALID_PLAN.TOO_DEEP", "The plan is nested more than " + std::to_string(kMaxDepth) + " levels deep.");
+  }
+  LogicalPtr node = analyzeKind(relation);
+  --depth_;
+  if (relation.has_common() && relation.common().has_plan_id()) planOutputs_[relation.common().plan_id()] = node->output();
+  return node;
+}
+
+LogicalPtr RelationAnalyzer::analyzeKind(const proto::Relation& relation) {
+  switch (relation.rel_type_case()) {
+    case proto::Relation::kRead: return read(relation);
+    case proto::Relation::kLocalRelation: return localRelation(relation.local_relation().data(), relation.local_relation().schema());
+    case proto::Relation::kCachedLocalRelation:
+    case proto::Relation::kChunkedCachedLocalRelation: return cachedLocalRelation(relation);
+    case proto::Relation::kRange: return range(relation);
+    case proto::Relation::kSql: return sqlText(relation);
+    case proto::Relation::kProject: return project(relation);
+    case proto::Relation::kFilter: return filter(relation);
+    case proto::Relation::kWithColumns: return withColumns(relation);
+    case proto::Relation::kWithColumnsRenamed: return withColumnsRenamed(relation);
+    case proto::Relation::kDrop: return drop(relation);
+    case proto::Relation::kToDf: return toDf(relation);
+    case proto::Relation::kToSchema: return toSchema(relation);
+    case proto::Relation::kSubqueryAlias: return subqueryAlias(relation);
+    case proto::Relation::kAggregate: return aggregate(relation);
+    case proto::Relation::kDeduplicate: return deduplicate(relation);
+    case proto::Relation::kSetOp: return setOperation(relation);
+    case proto::Relation::kSort: return sort(relation);
+    case proto::Relation::kLimit:
+      return std::make_shared<LogicalLimit>(relation.limit().limit(), 0, false, analyze(relation.limit().input()));
+    case proto::Relation::kOffset:
+      return std::make_shared<LogicalLimit>(-1, relation.offset().offset(), false, analyze(relation.offset().input()));
+    case proto::Relation::kTail:
+      return std::make_shared<LogicalLimit>(relation.tail().limit(), 0, true, analyze(relation.tail().input()));
+    case proto::Relation::kShowString: return showString(relation);
+    // How rows are spread over tasks changes no answer here.
+    case proto::Relation::kRepartition: return analyze(relation.repartition().input());
+    case proto::Relation::kRepartitionByExpression: return analyze(relation.repartition_by_expression().input());
+    case proto::Relation::kHint: return analyze(relation.hint().input());
+    case proto::Relation::kWithRelations: {
+      for (const auto& reference : relation.with_relations().references()) analyze(reference);
+      return analyze(relation.with_relations().root());
+    }
+    case proto::Relation::kWithWatermark: throw unsupported("withWatermark");
+    case proto::Relation::kJoin: throw unsupported("A join");
+    case proto::Relation::kCatalog: throw unsupported("A catalog query");
+    case proto::Relation::kSample: throw unsupported("sample");
+    case proto::Relation::REL_TYPE_NOT_SET:
+      throw Error("CONNECT_INVALID_PLAN.RELATION_NOT_SET", "The plan has a relation of no kind.");
+    default:
+      throw unsupported("A relation of this kind (" +
+                        std::string(relation.GetDescriptor()->FindFieldByNumber(relation.rel_type_case())->name()) + ")");
+  }
+}
+
+}  // namespace thalweg

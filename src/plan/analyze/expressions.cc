@@ -1,0 +1,167 @@
+#include "plan/analyze/expressions.h"
+
+#include <spark/connect/expressions.pb.h>
+
+#include "common/error.h"
+#include "expr/aggregate.h"
+#include "expr/cast/cast.h"
+#include "plan/analyze/literals.h"
+#include "plan/analyze/proto_types.h"
+#include "sql/parser.h"
+#include "types/ddl.h"
+
+namespace thalweg {
+namespace {
+
+namespace proto = spark::connect;
+
+std::vector<std::string> starTarget(const proto::Expression::UnresolvedStar& star) {
+  std::string target = star.has_unparsed_target() ? star.unparsed_target() : "";
+  if (target.empty()) return {};
+  if (target.ends_with(".*")) target.resize(target.size() - 2);
+  return parseNameParts(target);
+}
+
+CastMode castModeOf(const proto::Expression::Cast& cast, const FunctionContext& context) {
+  switch (cast.eval_mode()) {
+    case proto::Expression::Cast::EVAL_MODE_LEGACY: return CastMode::Legacy;
+    case proto::Expression::Cast::EVAL_MODE_ANSI: return CastMode::Ansi;
+    case proto::Expression::Cast::EVAL_MODE_TRY: return CastMode::Try;
+    default: return context.castMode();
+  }
+}
+
+}  // namespace
+
+ExpressionPtr ExpressionAnalyzer::resolve(const proto::Expression& message) const {
+  switch (message.expr_type_case()) {
+    case proto::Expression::kLiteral: return fromProtoLiteral(message.literal());
+    case proto::Expression::kUnresolvedAttribute: return resolveAttribute(message);
+    case proto::Expression::kUnresolvedFunction: {
+      const auto& call = message.unresolved_function();
+      std::vector<const proto::Expression*> arguments;
+      for (const auto& argument : call.arguments()) arguments.push_back(&argument);
+      return resolveCall(call.function_name(), arguments, call.is_distinct());
+    }
+    case proto::Expression::kCallFunction: {
+      std::vector<const proto::Expression*> arguments;
+      for (const auto& argument : message.call_function().arguments()) arguments.push_back(&argument);
+      return resolveCall(message.call_function().function_name(), arguments, false);
+    }
+    case proto::Expression::kExpressionString: {
+      proto::Expression parsed;
+      sql::parseExpression(message.expression_string().expression(), &parsed);
+      return resolve(parsed);
+    }
+    case proto::Expression::kAlias: {
+      const auto& alias = message.alias();
+      if (alias.name_size() != 1) throw unsupported("An alias of several names");
+      std::optional<std::string> metadata;
+      if (alias.has_metadata()) metadata = alias.metadata();
+      return std::make_shared<Alias>(resolve(alias.expr()), alias.name(0), nextExpressionId(), metadata);
+    }
+    case proto::Expression::kCast: return resolveCast(message);
+    case proto::Expression::kSortOrder: {
+      const auto& order = message.sort_order();
+      std::optional<bool> nullsFirst;
+      if (order.null_ordering() != proto::Expression::SortOrder::SORT_NULLS_UNSPECIFIED) {
+        nullsFirst = order.null_ordering() == proto::Expression::SortOrder::SORT_NULLS_FIRST;
+      }
+      return sortOrder(resolve(order.child()),
+                       order.direction() != proto::Expression::SortOrder::SORT_DIRECTION_DESCENDING, nullsFirst);
+    }
+    case proto::Expression::kUnresolvedExtractValue: return resolveExtract(message);
+    case proto::Expression::kUnresolvedStar:
+      throw Error("INVALID_USAGE_OF_STAR_OR_REGEX", "A star stands for several columns and is no value here.",
+                  {{"elem", "'*'"}, {"prettyName", "expression"}});
+    case proto::Expression::kCommonInlineUserDefinedFunction:
+      throw Error("UNSUPPORTED_FEATURE.PYTHON_UDF",
+                  "Python functions run only on a server that was started with --allow-python, which is not built yet.");
+    case proto::Expression::kWindow: throw unsupported("A window function (OVER)");
+    case proto::Expression::kLambdaFunction:
+    case proto::Expression::kUnresolvedNamedLambdaVariable: throw unsupported("A higher-order function");
+    case proto::Expression::kUpdateFields: throw unsupported("withField and dropFields");
+    case proto::Expression::kUnresolvedRegex: throw unsupported("colRegex");
+    case proto::Expression::kSubqueryExpression: throw unsupported("A subquery in an expression");
+    default: throw unsupported("An expression of this kind (" + std::to_string(message.expr_type_case()) + ")");
+  }
+}
+
+ExpressionPtr ExpressionAnalyzer::resolveAttribute(const proto::Expression& message) const {
+  const auto& attribute = message.unresolved_attribute();
+  const std::vector<std::string> parts = parseNameParts(attribute.unparsed_identifier());
+  return attribute.has_plan_id() ? scope_.resolveInPlan(parts, attribute.plan_id()) : scope_.resolve(parts);
+}
+
+ExpressionPtr ExpressionAnalyzer::resolveCall(const std::string& name, const std::vector<const proto::Expression*>& arguments,
+                                              bool distinct) const {
+  FunctionCall call{name, {}, distinct};
+  for (const proto::Expression* argument : arguments) {
+    if (argument->has_unresolved_star()) {
+      // count(*) counts rows; elsewhere a star stands for its columns.
+      if (name == "count" && !distinct && starTarget(argument->unresolved_star()).empty()) {
+        call.arguments.push_back(Literal::of(static_cast<int32_t>(1)));
+        continue;
+      }
+      for (ExpressionPtr& column : scope_.expandStar(starTarget(argument->unresolved_star()))) {
+        call.arguments.push_back(column->kind() == ExpressionKind::Alias ? column->children()[0] : column);
+      }
+      continue;
+    }
+    call.arguments.push_back(resolve(*argument));
+  }
+  return resolveFunction(call, context_.functions);
+}
+
+ExpressionPtr ExpressionAnalyzer::resolveCast(const proto::Expression& message) const {
+  const auto& cast = message.cast();
+  const DataTypePtr to = cast.has_type() ? fromProtoType(cast.type()) : parseTypeDdl(cast.type_str());
+  return castTo(resolve(cast.expr()), to, castModeOf(cast, context_.functions), /*userSpecified=*/true);
+}
+
+ExpressionPtr ExpressionAnalyzer::resolveExtract(const proto::Expression& message) const {
+  const auto& extract = message.unresolved_extract_value();
+  const ExpressionPtr base = resolve(extract.child());
+  if (base->type()->id() == TypeId::Struct && extract.extraction().has_literal() &&
+      extract.extraction().literal().has_string()) {
+    return extractField(base, extract.extraction().literal().string(), scope_.caseSensitive());
+  }
+  return resolveFunction({"getItem", {base, resolve(extract.extraction())}}, context_.functions);
+}
+
+std::vector<ExpressionPtr> ExpressionAnalyzer::resolveNamed(const proto::Expression& message) const {
+  if (message.has_expression_string()) {
+    proto::Expression parsed;
+    sql::parseExpression(message.expression_string().expression(), &parsed);
+    return resolveNamed(parsed);
+  }
+  if (message.has_unresolved_star()) return scope_.expandStar(starTarget(message.unresolved_star()));
+  return {named(resolve(message))};
+}
+
+ExpressionPtr named(const ExpressionPtr& expression) {
+  switch (expression->kind()) {
+    case ExpressionKind::Attribute:
+    case ExpressionKind::Alias: return expression;
+    case ExpressionKind::Field:
+      return std::make_shared<Alias>(expression, static_cast<const FieldAccess&>(*expression).fieldName());
+    case ExpressionKind::Cast: {
+      // A cast column keeps its name.
+      const ExpressionPtr& child = expression->children()[0];
+      if (child->kind() == ExpressionKind::Attribute || child->kind() == ExpressionKind::Alias) {
+        const std::string name = child->kind() == ExpressionKind::Attribute ? static_cast<const Attribute&>(*child).name()
+                                                                            : static_cast<const Alias&>(*child).name();
+        return std::make_shared<Alias>(expression, name);
+      }
+      break;
+    }
+    default: break;
+  }
+  return std::make_shared<Alias>(expression, expression->toString());
+}
+
+ExpressionPtr sortOrder(const ExpressionPtr& child, bool ascending, std::optional<bool> nullsFirst) {
+  return std::make_shared<SortOrder>(child, ascending, nullsFirst.value_or(ascending));
+}
+
+}  // namespace thalweg

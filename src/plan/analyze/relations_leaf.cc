@@ -1,0 +1,179 @@
+// Leaves of a plan: tables, streaming sources, rows that a client sent, ranges, SQL text.
+#include <arrow/api.h>
+#include <arrow/io/memory.h>
+#include <arrow/ipc/api.h>
+#include <spark/connect/relations.pb.h>
+
+#include "common/error.h"
+#include "plan/analyze/relations.h"
+#include "sql/parser.h"
+#include "types/arrow_result.h"
+#include "types/arrow_types.h"
+#include "types/ddl.h"
+
+namespace thalweg {
+namespace {
+
+namespace proto = spark::connect;
+
+template <typename OptionMap>
+Options optionsOf(const OptionMap& map) {
+  Options options;
+  for (const auto& [name, value] : map) options.set(name, value);
+  return options;
+}
+
+std::vector<int> firstColumns(int count) {
+  std::vector<int> columns(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) columns[static_cast<size_t>(i)] = i;
+  return columns;
+}
+
+// A scan gives all columns, the hidden ones last; pruning leaves what is used.
+LogicalPtr tableScan(const std::shared_ptr<Table>& table) {
+  const std::vector<AttributePtr> output = attributesOf(*table->schema(), table->visibleColumns());
+  return std::make_shared<LogicalTableScan>(table, firstColumns(static_cast<int>(output.size())), output);
+}
+
+// Arrow bytes from a client: an IPC stream, checked whole before anything trusts its offsets.
+std::vector<std::shared_ptr<arrow::RecordBatch>> readArrowStream(const std::string& data, std::shared_ptr<arrow::Schema>* schema) {
+  auto buffer = std::make_shared<arrow::Buffer>(reinterpret_cast<const uint8_t*>(data.data()), static_cast<int64_t>(data.size()));
+  auto input = std::make_shared<arrow::io::BufferReader>(buffer);
+  auto invalid = [](const std::string& why) {
+    return Error("CONNECT_INVALID_PLAN.INVALID_ARROW_DATA", "The rows that the client sent cannot be read: " + why);
+  };
+  auto reader = arrow::ipc::RecordBatchStreamReader::Open(input.get());
+  if (!reader.ok()) throw invalid(reader.status().ToString());
+  *schema = (*reader)->schema();
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  for (;;) {
+    auto batch = (*reader)->Next();
+    if (!batch.ok()) throw invalid(batch.status().ToString());
+    if (!*batch) return batches;
+    if (const arrow::Status status = (*batch)->ValidateFull(); !status.ok()) throw invalid(status.ToString());
+    // The message's buffers die with the request: copy.
+    arrow::ArrayVector columns;
+    for (const auto& column : (*batch)->columns()) {
+      columns.push_back(valueOrThrow(arrow::Concatenate({column})));
+    }
+    batches.push_back(arrow::RecordBatch::Make((*batch)->schema(), (*batch)->num_rows(), std::move(columns)));
+  }
+}
+
+}  // namespace
+
+LogicalPtr RelationAnalyzer::read(const proto::Relation& relation) {
+  return relation.read().has_named_table() ? namedTable(relation) : dataSource(relation);
+}
+
+LogicalPtr RelationAnalyzer::namedTable(const proto::Relation& relation) {
+  const auto& table = relation.read().named_table();
+  const std::vector<std::string> name = parseNameParts(table.unparsed_identifier());
+  const Options options = optionsOf(table.options());
+  if (LogicalPtr found = context_.findRelation(name, options, relation.read().is_streaming())) {
+    return std::make_shared<LogicalSubqueryAlias>(name, found);
+  }
+  std::string quoted;
+  for (const std::string& part : name) quoted += (quoted.empty() ? "`" : ".`") + part + "`";
+  throw Error("TABLE_OR_VIEW_NOT_FOUND", "There is no table or view " + quoted + "; check its name and the current schema.",
+              {{"relationName", quoted}});
+}
+
+LogicalPtr RelationAnalyzer::dataSource(const proto::Relation& relation) {
+  const auto& source = relation.read().data_source();
+  const std::string format = source.has_format() && !source.format().empty() ? source.format() : context_.defaultFormat;
+  const FormatProvider& provider = context_.formats->find(format);
+  ReadDefinition definition;
+  definition.options = optionsOf(source.options());
+  definition.paths.assign(source.paths().begin(), source.paths().end());
+  if (definition.paths.empty()) {
+    if (const auto path = definition.options.get("path")) definition.paths.push_back(*path);
+  }
+  if (source.has_schema() && !source.schema().empty()) definition.userSchema = parseUserSchema(source.schema());
+  definition.timeZone = context_.functions.timeZone;
+  definition.corruptRecordColumn = context_.functions.corruptRecordColumn;
+
+  if (!relation.read().is_streaming()) {
+    if (!provider.openTable) throw unsupported("Reading the format '" + provider.name + "' as a batch");
+    return tableScan(provider.openTable(definition, context_.formats->fileSystems()));
+  }
+  if (!provider.streamSchema) throw unsupported("Reading the format '" + provider.name + "' as a stream");
+  if (definition.paths.size() > 1) {
+    throw Error("CONNECT_INVALID_PLAN.MULTIPLE_PATHS_NOT_SUPPORTED_FOR_STREAMING_SOURCE", "A streaming source takes one path.");
+  }
+  const StreamSchema schema = provider.streamSchema(definition, context_.formats->fileSystems());
+  auto stream = std::make_shared<StreamSourceDefinition>();
+  stream->format = provider.name;
+  stream->options = definition.options;
+  if (!definition.paths.empty()) stream->path = definition.paths[0];
+  stream->userSchema = definition.userSchema;
+  stream->schema = schema.schema;
+  stream->visibleColumns = schema.visibleColumns;
+  const std::vector<AttributePtr> output = attributesOf(*schema.schema, schema.visibleColumns);
+  return std::make_shared<LogicalStreamScan>(stream, firstColumns(static_cast<int>(output.size())), output);
+}
+
+LogicalPtr RelationAnalyzer::localRelation(const std::string& data, const std::string& schemaText) {
+  std::shared_ptr<arrow::Schema> arrowSchema;
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  SchemaPtr schema = schemaText.empty() ? nullptr : parseUserSchema(schemaText);
+  if (!data.empty()) {
+    batches = readArrowStream(data, &arrowSchema);
+    const SchemaPtr sent = fromArrowSchema(*arrowSchema);
+    if (!schema) schema = sent;
+    if (schema->fields().size() != sent->fields().size()) {
+      throw Error("CONNECT_INVALID_PLAN.INVALID_ARROW_DATA", "The rows that the client sent do not have the columns of their schema.");
+    }
+    // The client's Arrow types (large strings, other time units, zones) become ours.
+    const BatchContext batchContext{0, 0, TimeZone::parse(context_.functions.timeZone), 0};
+    const EvaluationContext evaluation{&batchContext};
+    for (auto& batch : batches) {
+      arrow::ArrayVector columns;
+      for (int i = 0; i < batch->num_columns(); ++i) {
+        auto own = arrow::compute::Cast(batch->column(i), toArrowType(*sent->fields()[i].type));
+        if (!own.ok()) throw Error("CONNECT_INVALID_PLAN.INVALID_ARROW_DATA", own.status().ToString());
+        columns.push_back(castArray(own->make_array(), *sent->fields()[i].type, *schema->fields()[i].type, CastMode::Ansi, evaluation));
+      }
+      batch = arrow::RecordBatch::Make(toArrowSchema(*schema), batch->num_rows(), std::move(columns));
+    }
+  }
+  if (!schema) throw Error("CONNECT_INVALID_PLAN.LOCAL_RELATION", "A local relation has neither rows nor a schema.");
+  return std::make_shared<LogicalLocalRelation>(attributesOf(*schema), std::move(batches));
+}
+
+LogicalPtr RelationAnalyzer::cachedLocalRelation(const proto::Relation& relation) {
+  if (relation.has_cached_local_relation()) {
+    proto::LocalRelation local;
+    if (!local.ParseFromString(context_.cachedArtifact(relation.cached_local_relation().hash()))) {
+      throw Error("CONNECT_INVALID_PLAN.INVALID_ARROW_DATA", "The uploaded rows are no local relation.");
+    }
+    return localRelation(local.data(), local.schema());
+  }
+  const auto& chunked = relation.chunked_cached_local_relation();
+  const std::string schema = chunked.has_schemahash() ? context_.cachedArtifact(chunked.schemahash()) : "";
+  std::vector<LogicalPtr> parts;
+  for (const std::string& hash : chunked.datahashes()) parts.push_back(localRelation(context_.cachedArtifact(hash), schema));
+  if (parts.empty()) return localRelation("", schema);
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  for (const LogicalPtr& part : parts) {
+    for (const auto& batch : static_cast<const LogicalLocalRelation&>(*part).batches()) batches.push_back(batch);
+  }
+  return std::make_shared<LogicalLocalRelation>(parts[0]->output(), std::move(batches));
+}
+
+LogicalPtr RelationAnalyzer::range(const proto::Relation& relation) {
+  const auto& range = relation.range();
+  if (range.step() == 0) throw Error(ErrorKind::IllegalArgument, "INVALID_RANGE_STEP", "The step of a range must not be 0.");
+  auto id = std::make_shared<Attribute>("id", longType(), false, nextExpressionId());
+  return std::make_shared<LogicalRange>(range.start(), range.end(), range.step(),
+                                        range.has_num_partitions() ? range.num_partitions() : context_.defaultParallelism,
+                                        std::vector<AttributePtr>{id});
+}
+
+LogicalPtr RelationAnalyzer::sqlText(const proto::Relation& relation) {
+  proto::Relation parsed;
+  sql::parseQuery(relation.sql().query(), &parsed);
+  return analyze(parsed);
+}
+
+}  // namespace thalweg

@@ -1,0 +1,240 @@
+// Operators over many rows: aggregation, deduplication, unions, sorting.
+#include <spark/connect/relations.pb.h>
+
+#include "common/error.h"
+#include "expr/aggregate.h"
+#include "expr/canonical.h"
+#include "functions/coercion.h"
+#include "plan/analyze/relations.h"
+
+namespace thalweg {
+namespace {
+
+namespace proto = spark::connect;
+
+// Columns by name on both sides, for unionByName.
+LogicalPtr reorderByName(const LogicalPtr& right, const LogicalPtr& left, bool allowMissing, bool caseSensitive, bool* leftChanged,
+                         std::vector<ExpressionPtr>* leftExtra) {
+  const Scope scope(right->output(), nullptr, caseSensitive);
+  std::vector<ExpressionPtr> list;
+  std::vector<ExpressionId> used;
+  for (const AttributePtr& column : left->output()) {
+    if (ExpressionPtr found = scope.find({column->name()})) {
+      used.push_back(static_cast<const Attribute&>(*found).id());
+      list.push_back(found);
+    } else if (allowMissing) {
+      list.push_back(std::make_shared<Alias>(Literal::null(column->type()), column->name()));
+    } else {
+      scope.resolve({column->name()});  // raises the error that names the column
+    }
+  }
+  for (const AttributePtr& column : right->output()) {
+    if (std::find(used.begin(), used.end(), column->id()) != used.end()) continue;
+    if (!allowMissing) {
+      throw Error("NUM_COLUMNS_MISMATCH", "The two sides of a union have different columns: only one has `" + column->name() + "`.");
+    }
+    list.push_back(column);
+    leftExtra->push_back(std::make_shared<Alias>(Literal::null(column->type()), column->name()));
+    *leftChanged = true;
+  }
+  return std::make_shared<LogicalProject>(std::move(list), right);
+}
+
+LogicalPtr castColumns(const LogicalPtr& child, const std::vector<DataTypePtr>& types, CastMode mode) {
+  std::vector<ExpressionPtr> list;
+  bool changed = false;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const AttributePtr& column = child->output()[i];
+    const ExpressionPtr cast = castTo(column, types[i], mode);
+    changed = changed || cast != column;
+    list.push_back(cast == column ? ExpressionPtr(column) : std::make_shared<Alias>(cast, column->name()));
+  }
+  return changed ? std::make_shared<LogicalProject>(std::move(list), child) : child;
+}
+
+}  // namespace
+
+LogicalPtr makeAggregate(const std::vector<ExpressionPtr>& grouping, std::vector<ExpressionPtr> results, const LogicalPtr& child) {
+  std::vector<ExpressionPtr> groups;
+  std::vector<std::pair<std::string, AttributePtr>> groupColumns;  // canonical text → its column
+  for (const ExpressionPtr& expression : grouping) {
+    const ExpressionPtr group = named(expression);
+    const AttributePtr column = group->kind() == ExpressionKind::Attribute ? std::static_pointer_cast<const Attribute>(group)
+                                                                           : static_cast<const Alias&>(*group).toAttribute();
+    groupColumns.emplace_back(canonicalText(*expression), column);
+    groups.push_back(group);
+  }
+  auto toGroups = [&](const ExpressionPtr& expression) -> ExpressionPtr {
+    if (expression->kind() == ExpressionKind::Alias) return expression;
+    const std::string text = canonicalText(*expression);
+    for (const auto& [groupText, column] : groupColumns) {
+      if (groupText == text) return column;
+    }
+    return expression;
+  };
+  for (ExpressionPtr& result : results) {
+    // Arguments of aggregate functions are evaluated over the input, everything else over the groups.
+    std::function<ExpressionPtr(const ExpressionPtr&)> rewrite = [&](const ExpressionPtr& e) -> ExpressionPtr {
+      if (e->kind() == ExpressionKind::Aggregate) return e;
+      const ExpressionPtr replaced = toGroups(e);
+      if (replaced != e || e->children().empty()) return replaced;
+      std::vector<ExpressionPtr> children;
+      for (const ExpressionPtr& part : e->children()) children.push_back(rewrite(part));
+      return e->withChildren(std::move(children));
+    };
+    const ExpressionPtr rewritten = rewrite(result);
+    // A grouping expression under a name of its own keeps that name.
+    result = rewritten;
+    std::function<void(const Expression&)> check = [&](const Expression& e) {
+      if (e.kind() == ExpressionKind::Aggregate) return;
+      if (e.kind() == ExpressionKind::Attribute) {
+        const auto& attribute = static_cast<const Attribute&>(e);
+        for (const auto& [text, column] : groupColumns) {
+          if (column->id() == attribute.id()) return;
+        }
+        throw Error("MISSING_AGGREGATION",
+                    "The column '" + attribute.name() + "' is neither grouped by nor inside an aggregate function; "
+                    "add it to groupBy, or wrap it in any_value().",
+                    {{"expression", "\"" + attribute.name() + "\""}, {"expressionAnyValue", "\"any_value(" + attribute.name() + ")\""}});
+      }
+      for (const ExpressionPtr& part : e.children()) check(*part);
+    };
+    check(*result);
+  }
+  return std::make_shared<LogicalAggregate>(std::move(groups), std::move(results), child);
+}
+
+LogicalPtr RelationAnalyzer::aggregate(const proto::Relation& relation) {
+  const auto& message = relation.aggregate();
+  if (message.group_type() != proto::Aggregate::GROUP_TYPE_GROUPBY) throw unsupported("rollup, cube, pivot and grouping sets");
+  LogicalPtr child = analyze(message.input());
+  const Scope scope = scopeOf(*child);
+  const ExpressionAnalyzer expressions(scope, context_);
+  std::vector<ExpressionPtr> grouping;
+  for (const auto& group : message.grouping_expressions()) {
+    for (ExpressionPtr& one : expressions.resolveNamed(group)) {
+      grouping.push_back(one->kind() == ExpressionKind::Alias && group.has_unresolved_star() ? one->children()[0] : std::move(one));
+    }
+  }
+  std::vector<ExpressionPtr> results;
+  // The groups' columns come first, under their names.
+  std::vector<ExpressionPtr> groupResults;
+  for (const ExpressionPtr& group : grouping) {
+    groupResults.push_back(group->kind() == ExpressionKind::Alias ? ExpressionPtr(static_cast<const Alias&>(*group).toAttribute()) : group);
+  }
+  for (const auto& aggregate : message.aggregate_expressions()) {
+    for (ExpressionPtr& one : expressions.resolveNamed(aggregate)) results.push_back(std::move(one));
+  }
+  results.insert(results.begin(), groupResults.begin(), groupResults.end());
+  return makeAggregate(grouping, std::move(results), child);
+}
+
+LogicalPtr RelationAnalyzer::deduplicate(const proto::Relation& relation) {
+  const auto& message = relation.deduplicate();
+  if (message.within_watermark()) throw unsupported("dropDuplicatesWithinWatermark");
+  LogicalPtr child = withoutHiddenColumns(analyze(message.input()));
+  std::vector<AttributePtr> keys;
+  if (message.all_columns_as_keys()) {
+    keys = child->output();
+  } else {
+    const Scope scope = scopeOf(*child);
+    for (const std::string& name : message.column_names()) {
+      keys.push_back(std::static_pointer_cast<const Attribute>(scope.resolve({name})));
+    }
+  }
+  return std::make_shared<LogicalDeduplicate>(std::move(keys), child);
+}
+
+LogicalPtr makeUnion(std::vector<LogicalPtr> children, const FunctionContext& functions) {
+  std::vector<DataTypePtr> types;
+  for (size_t column = 0; column < children[0]->output().size(); ++column) {
+    DataTypePtr type = children[0]->output()[column]->type();
+    for (const LogicalPtr& child : children) {
+      DataTypePtr wider = commonType(type, child->output()[column]->type(), functions);
+      if (!wider) {
+        throw Error("INCOMPATIBLE_COLUMN_TYPE",
+                    "Column " + std::to_string(column + 1) + " of the union has types that do not go together: " +
+                        type->sqlString() + " and " + child->output()[column]->type()->sqlString() + ".",
+                    {{"operator", "UNION"}, {"columnOrdinalNumber", std::to_string(column + 1)},
+                     {"dataType1", "\"" + child->output()[column]->type()->sqlString() + "\""},
+                     {"dataType2", "\"" + type->sqlString() + "\""}});
+      }
+      type = wider;
+    }
+    types.push_back(type);
+  }
+  for (LogicalPtr& child : children) child = castColumns(child, types, functions.castMode());
+  return std::make_shared<LogicalUnion>(std::move(children));
+}
+
+LogicalPtr RelationAnalyzer::setOperation(const proto::Relation& relation) {
+  const auto& message = relation.set_op();
+  if (message.set_op_type() != proto::SetOperation::SET_OP_TYPE_UNION) throw unsupported("intersect and except");
+  LogicalPtr left = withoutHiddenColumns(analyze(message.left_input()));
+  LogicalPtr right = withoutHiddenColumns(analyze(message.right_input()));
+  if (message.by_name()) {
+    bool leftChanged = false;
+    std::vector<ExpressionPtr> leftExtra;
+    right = reorderByName(right, left, message.allow_missing_columns(), context_.functions.caseSensitive, &leftChanged, &leftExtra);
+    if (leftChanged) {
+      std::vector<ExpressionPtr> list(left->output().begin(), left->output().end());
+      list.insert(list.end(), leftExtra.begin(), leftExtra.end());
+      left = std::make_shared<LogicalProject>(std::move(list), left);
+    }
+  }
+  if (left->output().size() != right->output().size()) {
+    throw Error("NUM_COLUMNS_MISMATCH",
+                "The two sides of a union have " + std::to_string(left->output().size()) + " and " +
+                    std::to_string(right->output().size()) + " columns.",
+                {{"operator", "UNION"}, {"firstNumColumns", std::to_string(left->output().size())},
+                 {"invalidOrdinalNum", "second"}, {"invalidNumColumns", std::to_string(right->output().size())}});
+  }
+  LogicalPtr result = makeUnion({left, right}, context_.functions);
+  if (message.is_all()) return result;
+  return std::make_shared<LogicalDeduplicate>(result->output(), result);
+}
+
+LogicalPtr RelationAnalyzer::sort(const proto::Relation& relation) {
+  LogicalPtr child = analyze(relation.sort().input());
+  // A sort may name a column that a projection below it left out: it is carried through and dropped again.
+  auto resolveOrders = [&](const Scope& scope) {
+    const ExpressionAnalyzer expressions(scope, context_);
+    std::vector<ExpressionPtr> orders;
+    for (const auto& order : relation.sort().order()) {
+      proto::Expression wrapped;
+      *wrapped.mutable_sort_order() = order;
+      orders.push_back(expressions.resolve(wrapped));
+    }
+    return orders;
+  };
+  const bool global = !relation.sort().has_is_global() || relation.sort().is_global();
+  try {
+    return std::make_shared<LogicalSort>(resolveOrders(scopeOf(*child)), global, child);
+  } catch (const Error& error) {
+    const bool unresolved = error.condition().starts_with("UNRESOLVED_COLUMN") || error.condition().starts_with("CANNOT_RESOLVE");
+    if (!unresolved || child->kind() != LogicalKind::Project) throw;
+    std::vector<AttributePtr> columns = child->output();
+    const auto& project = static_cast<const LogicalProject&>(*child);
+    std::vector<ExpressionPtr> carried = project.expressions();
+    for (const AttributePtr& hidden : project.child()->output()) {
+      const bool shown = std::any_of(columns.begin(), columns.end(), [&](const AttributePtr& c) {
+        return c->id() == hidden->id() || equalsIgnoreCase(c->name(), hidden->name());
+      });
+      if (shown) continue;
+      columns.push_back(hidden);
+      carried.push_back(hidden);
+    }
+    const Scope scope(columns, &planOutputs_, context_.functions.caseSensitive);
+    std::vector<ExpressionPtr> orders = resolveOrders(scope);
+    const LogicalPtr sorted =
+        std::make_shared<LogicalSort>(std::move(orders), global, std::make_shared<LogicalProject>(std::move(carried), project.child()));
+    return std::make_shared<LogicalProject>(std::vector<ExpressionPtr>(child->output().begin(), child->output().end()), sorted);
+  }
+}
+
+LogicalPtr RelationAnalyzer::showString(const proto::Relation& relation) {
+  const auto& show = relation.show_string();
+  return context_.drawRows(withoutHiddenColumns(analyze(show.input())), show.num_rows(), show.truncate(), show.vertical());
+}
+
+}  // namespace thalweg

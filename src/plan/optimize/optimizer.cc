@@ -1,0 +1,9 @@
+#include "plan/optimize/optimizer.h"
+
+namespace thalweg {
+
+LogicalPtr optimize(const LogicalPtr& plan) {
+  return pruneColumns(pushDownPredicates(collapseProjects(plan)));
+}
+
+}  // namespace thalweg

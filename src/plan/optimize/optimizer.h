@@ -1,0 +1,16 @@
+// Rewrites logical plans into cheaper ones with the same rows.
+#pragma once
+
+#include "plan/logical/node.h"
+
+namespace thalweg {
+
+// All rules, in order. Deterministic; never changes the output's names, ids or types.
+LogicalPtr optimize(const LogicalPtr& plan);
+
+// The rules, one a file.
+LogicalPtr pruneColumns(const LogicalPtr& plan);
+LogicalPtr pushDownPredicates(const LogicalPtr& plan);
+LogicalPtr collapseProjects(const LogicalPtr& plan);
+
+}  // namespace thalweg

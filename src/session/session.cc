@@ -1,0 +1,74 @@
+#include "session/session.h"
+
+#include <spark/connect/base.pb.h>
+
+#include "common/error.h"
+#include "common/logging.h"
+
+namespace thalweg {
+namespace {
+
+namespace proto = spark::connect;
+
+class Factory final : public SessionFactory {
+ public:
+  explicit Factory(const ServerOptions& options) : server_(std::make_shared<ServerState>(options)) {}
+
+  std::shared_ptr<SessionService> makeSession(const std::string& userId, const std::string& sessionId) override {
+    return std::make_shared<Session>(server_, userId + "/" + sessionId);
+  }
+
+  void shutDown() override { server_->queries.stopEverything(); }
+
+ private:
+  std::shared_ptr<ServerState> server_;
+};
+
+}  // namespace
+
+ServerState::ServerState(const ServerOptions& serverOptions)
+    : options(serverOptions),
+      pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
+      formats(FileSystemRegistry(PathPolicy(serverOptions.allowedRoots))) {
+  registerFormats(&formats);
+}
+
+std::shared_ptr<SessionFactory> makeSessionFactory(const ServerOptions& options) { return std::make_shared<Factory>(options); }
+
+Session::Session(std::shared_ptr<ServerState> server, std::string key) : server_(std::move(server)), key_(std::move(key)) {}
+
+void Session::execute(const proto::ExecutePlanRequest& request, std::shared_ptr<ResponseSink> sink) {
+  const proto::Plan& plan = request.plan();
+  if (plan.has_root()) {
+    runRelation(resolve(plan.root(), sink->cancellation()), *sink);
+    sink->complete();
+  } else if (plan.has_command()) {
+    runCommand(plan.command(), sink);
+  } else {
+    throw Error("CONNECT_INVALID_PLAN.NO_OPERATION", "The plan has neither a relation nor a command.");
+  }
+}
+
+bool Session::hasRunningQueries() { return server_->queries.hasActive(key_); }
+
+void Session::addArtifact(const std::string& name, std::string content) {
+  if (!name.starts_with("cache/")) {
+    throw Error("UNSUPPORTED_FEATURE.ARTIFACT", "The file '" + name + "' was not taken: code and files of clients are refused by this server.");
+  }
+  std::lock_guard lock(mutex_);
+  artifacts_[name] = std::move(content);
+}
+
+bool Session::hasArtifact(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  return artifacts_.contains(name);
+}
+
+void Session::close() {
+  server_->queries.stopAll(key_);
+  std::lock_guard lock(mutex_);
+  views_.clear();
+  artifacts_.clear();
+}
+
+}  // namespace thalweg

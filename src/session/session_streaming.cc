@@ -1,0 +1,307 @@
+// Streaming commands of a session: start, watch, wait for and stop queries.
+#include <charconv>
+
+#include <spark/connect/base.pb.h>
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "common/logging.h"
+#include "common/uuid.h"
+#include "session/session.h"
+#include "session/timer.h"
+#include "sinks/memory/memory_sink.h"
+#include "types/text/intervals.h"
+
+namespace thalweg {
+namespace {
+
+namespace proto = spark::connect;
+
+OutputMode outputModeOf(const std::string& text) {
+  if (text.empty() || equalsIgnoreCase(text, "append")) return OutputMode::Append;
+  if (equalsIgnoreCase(text, "update")) return OutputMode::Update;
+  if (equalsIgnoreCase(text, "complete")) return OutputMode::Complete;
+  throw Error("STREAMING_OUTPUT_MODE.INVALID", "'" + text + "' is no output mode: append, update and complete are.", {{"outputMode", text}});
+}
+
+Trigger triggerOf(const proto::WriteStreamOperationStart& start) {
+  switch (start.trigger_case()) {
+    case proto::WriteStreamOperationStart::kProcessingTimeInterval: {
+      const int64_t micros = parseIntervalMicros(start.processing_time_interval());
+      if (micros < 0) throw Error(ErrorKind::IllegalArgument, "INVALID_TRIGGER_INTERVAL", "The interval of a trigger must not be negative.");
+      if (micros / 1000 == 0) return {};
+      return {Trigger::Kind::ProcessingTime, micros / 1000};
+    }
+    case proto::WriteStreamOperationStart::kAvailableNow: return {Trigger::Kind::AvailableNow, 0};
+    case proto::WriteStreamOperationStart::kOnce: return {Trigger::Kind::Once, 0};
+    case proto::WriteStreamOperationStart::kContinuousCheckpointInterval: throw unsupported("The continuous trigger");
+    case proto::WriteStreamOperationStart::kRealTimeBatchDuration: throw unsupported("The real-time trigger");
+    default: return {};
+  }
+}
+
+const char* nameOf(OutputMode mode) {
+  return mode == OutputMode::Append ? "append" : mode == OutputMode::Update ? "update" : "complete";
+}
+
+// Which plans may run in which mode. Stateful operators arrive with their own rows in this table.
+void checkOutputMode(const LogicalNode& node, OutputMode mode) {
+  if (node.isStreaming()) {
+    switch (node.kind()) {
+      case LogicalKind::Aggregate: throw unsupported("An aggregation over a stream");
+      case LogicalKind::Deduplicate: throw unsupported("Deduplication over a stream");
+      case LogicalKind::Sort:
+        throw Error("_LEGACY_ERROR_TEMP_3102", "A stream can be sorted only after an aggregation, in complete mode.",
+                    {{"msg", "Sorting is not supported on streaming DataFrames/Datasets"}});
+      case LogicalKind::Limit: throw unsupported("limit, offset and tail over a stream");
+      case LogicalKind::Union:
+        for (const LogicalPtr& child : node.children()) {
+          if (child->isStreaming()) continue;
+          throw Error("_LEGACY_ERROR_TEMP_3102", "A union of a stream with a static DataFrame is not supported.",
+                      {{"msg", "Union between streaming and batch DataFrames/Datasets is not supported"}});
+        }
+        break;
+      default: break;
+    }
+  }
+  for (const LogicalPtr& child : node.children()) checkOutputMode(*child, mode);
+}
+
+void checkModeOfPlan(const LogicalNode& plan, OutputMode mode) {
+  checkOutputMode(plan, mode);
+  if (mode == OutputMode::Complete) {
+    throw Error("STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION",
+                "The output mode complete needs an aggregation over the stream.",
+                {{"outputMode", nameOf(mode)}, {"operation", "no streaming aggregations"}});
+  }
+}
+
+void setQueryId(const StreamingQuery& query, proto::StreamingQueryInstanceId* id) {
+  id->set_id(query.id());
+  id->set_run_id(query.runId());
+}
+
+std::chrono::milliseconds timeoutOf(int64_t milliseconds) { return std::chrono::milliseconds(std::max<int64_t>(0, milliseconds)); }
+
+// Ends an operation once, from whoever comes first: the query's end, the timeout, a cancellation.
+class OneEnding {
+ public:
+  explicit OneEnding(std::shared_ptr<ResponseSink> sink) : sink_(std::move(sink)) {}
+  template <typename F>
+  void end(F&& f) {
+    if (done_.exchange(true)) return;
+    try {
+      f(*sink_);
+      sink_->complete();
+    } catch (const Error& error) {
+      sink_->fail(error);
+    }
+    registration_.reset();
+  }
+  void watchCancellation(const std::shared_ptr<OneEnding>& self) {
+    registration_ = sink_->cancellation().onCancel([weak = std::weak_ptr(self)] {
+      if (const auto ending = weak.lock()) {
+        ending->end([](ResponseSink&) { throw Error("OPERATION_CANCELED", "The operation was cancelled."); });
+      }
+    });
+  }
+
+ private:
+  std::shared_ptr<ResponseSink> sink_;
+  std::atomic<bool> done_{false};
+  CancellationToken::Registration registration_;
+};
+
+}  // namespace
+
+void Session::startStream(const proto::WriteStreamOperationStart& start, ResponseSink& sink) {
+  if (start.has_foreach_writer() || start.has_foreach_batch()) {
+    throw Error("UNSUPPORTED_FEATURE.PYTHON_UDF", "foreach and foreachBatch run Python, which this server does not do yet.");
+  }
+  if (start.has_table_name() && !start.table_name().empty()) throw unsupported("toTable");
+  LogicalPtr plan = resolve(start.input());
+  if (!plan->isStreaming()) {
+    throw Error("WRITE_STREAM_NOT_ALLOWED", "`writeStream` can be called only on a streaming DataFrame.", {});
+  }
+  const OutputMode mode = outputModeOf(start.output_mode());
+  checkModeOfPlan(*plan, mode);
+
+  WriteDefinition write;
+  for (const auto& [name, value] : start.options()) write.options.set(name, value);
+  if (start.has_path() && !start.path().empty()) write.path = start.path();
+  else write.path = write.options.get("path");
+  write.partitionColumns.assign(start.partitioning_column_names().begin(), start.partitioning_column_names().end());
+  write.timeZone = setting("spark.sql.session.timeZone");
+  write.ansi = flag("spark.sql.ansi.enabled");
+
+  const std::string format = start.format().empty() ? setting("spark.sql.sources.default") : start.format();
+  StreamingQueryDefinition definition;
+  if (!start.query_name().empty()) definition.name = start.query_name();
+  definition.mode = mode;
+  definition.trigger = triggerOf(start);
+  const bool isMemory = equalsIgnoreCase(format, "memory");
+  if (isMemory) {
+    if (!definition.name) {
+      throw Error("_LEGACY_ERROR_TEMP_1194", "The memory sink needs a queryName: it is the name of the view that shows its rows.", {});
+    }
+    auto rows = std::make_shared<MemoryRows>(schemaOf(*plan));
+    addMemoryView(*definition.name, rows);
+    definition.sink = std::make_unique<MemorySink>(rows);
+  } else {
+    const FormatProvider& provider = server_->formats.find(format);
+    if (!provider.openStreamSink) throw unsupported("A streaming sink of the format '" + provider.name + "'");
+    definition.sink = provider.openStreamSink(write, server_->formats.fileSystems());
+  }
+  definition.sink->validate(mode, *schemaOf(*plan));
+  definition.plan = std::move(plan);
+
+  std::string checkpoint = write.options.getOr("checkpointLocation", "");
+  if (checkpoint.empty()) {
+    const std::string root = setting("spark.sql.streaming.checkpointLocation");
+    if (!root.empty()) checkpoint = root + "/" + definition.name.value_or(randomUuid());
+  }
+  if (checkpoint.empty()) {
+    if (!isMemory && !equalsIgnoreCase(format, "console") && !equalsIgnoreCase(format, "noop")) {
+      throw Error("_LEGACY_ERROR_TEMP_1298",
+                  "A streaming query needs a place for its checkpoint: set the option checkpointLocation, or "
+                  "spark.sql.streaming.checkpointLocation for the session.", {{"config", "spark.sql.streaming.checkpointLocation"}});
+    }
+    checkpoint = "/tmp/thalweg-temporary-" + randomUuid();
+    definition.deleteCheckpointOnStop = true;
+  }
+  definition.checkpoint = server_->formats.fileSystems().resolve(checkpoint);
+
+  definition.timeZone = write.timeZone;
+  for (const auto& [key, value] : loggedConfigurationDefaults()) definition.loggedConfiguration[key] = lookUp(key).value_or(value);
+  auto number = [&](const char* key, int64_t fallback) {
+    const std::string text = setting(key);
+    int64_t value = fallback;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  };
+  definition.pollingDelayMs = number("spark.sql.streaming.pollingDelay", 10);
+  definition.minBatchesToRetain = std::max<int64_t>(1, number("spark.sql.streaming.minBatchesToRetain", 100));
+  definition.numRecentProgress = static_cast<int>(number("spark.sql.streaming.numRecentProgressUpdates", 100));
+  definition.formats = &server_->formats;
+  definition.pool = &server_->pool;
+
+  const auto query = server_->queries.start(key_, std::move(definition), flag("spark.sql.streaming.stopActiveRunOnRestart"));
+  proto::ExecutePlanResponse response;
+  auto* result = response.mutable_write_stream_operation_start_result();
+  setQueryId(*query, result->mutable_query_id());
+  if (query->name()) result->set_name(*query->name());
+  sink.send(std::move(response));
+}
+
+void Session::addMemoryView(const std::string& name, std::shared_ptr<Table> table) {
+  const auto output = attributesOf(*table->schema());
+  std::vector<int> columns(output.size());
+  for (size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<int>(i);
+  std::lock_guard lock(mutex_);
+  views_[toLowerAscii(name)] = std::make_shared<LogicalTableScan>(std::move(table), std::move(columns), output);
+}
+
+bool Session::queryCommand(const proto::StreamingQueryCommand& command, const std::shared_ptr<ResponseSink>& sink) {
+  const auto query = server_->queries.find(key_, command.query_id().id(), command.query_id().run_id());
+  if (!query) {
+    if (server_->queries.find(key_, command.query_id().id())) {
+      throw Error("CONNECT_INVALID_PLAN.STREAMING_QUERY_RUN_ID_MISMATCH", "That run of the query has been replaced by a newer one.");
+    }
+    throw Error("CONNECT_INVALID_PLAN.STREAMING_QUERY_NOT_FOUND", "This session has no streaming query with the id " + command.query_id().id() + ".");
+  }
+  proto::ExecutePlanResponse response;
+  auto* result = response.mutable_streaming_query_command_result();
+  setQueryId(*query, result->mutable_query_id());
+  switch (command.command_case()) {
+    case proto::StreamingQueryCommand::kStatus: {
+      const QueryStatus status = query->status();
+      result->mutable_status()->set_status_message(status.message);
+      result->mutable_status()->set_is_data_available(status.isDataAvailable);
+      result->mutable_status()->set_is_trigger_active(status.isTriggerActive);
+      result->mutable_status()->set_is_active(query->isActive());
+      break;
+    }
+    case proto::StreamingQueryCommand::kLastProgress:
+      result->mutable_recent_progress();
+      if (const auto last = query->lastProgress()) result->mutable_recent_progress()->add_recent_progress_json(*last);
+      break;
+    case proto::StreamingQueryCommand::kRecentProgress:
+      result->mutable_recent_progress();
+      for (const std::string& progress : query->recentProgress()) result->mutable_recent_progress()->add_recent_progress_json(progress);
+      break;
+    case proto::StreamingQueryCommand::kStop: query->stop(); break;
+    case proto::StreamingQueryCommand::kProcessAllAvailable: query->processAllAvailable(sink->cancellation()); break;
+    case proto::StreamingQueryCommand::kExplain: result->mutable_explain()->set_result(maskSecrets(query->explain(command.explain().extended()))); break;
+    case proto::StreamingQueryCommand::kException:
+      if (const auto failure = query->exception()) {
+        result->mutable_exception()->set_exception_message("org.apache.spark.sql.streaming.StreamingQueryException: " + failure->message());
+        result->mutable_exception()->set_error_class(failure->condition());
+        result->mutable_exception()->set_stack_trace("");
+      }
+      break;
+    case proto::StreamingQueryCommand::kAwaitTermination: {
+      // The wait holds no thread: the query's end, the timeout or a cancellation ends the operation.
+      auto ending = std::make_shared<OneEnding>(sink);
+      ending->watchCancellation(ending);
+      auto answer = [query, response](ResponseSink& out) mutable {
+        if (const auto failure = query->exception()) throw *failure;
+        response.mutable_streaming_query_command_result()->mutable_await_termination()->set_terminated(!query->isActive());
+        out.send(std::move(response));
+      };
+      if (command.await_termination().has_timeout_ms()) {
+        runAfter(timeoutOf(command.await_termination().timeout_ms()), [ending, answer] { ending->end(answer); });
+      }
+      query->onTermination([ending, answer] { ending->end(answer); });
+      return true;
+    }
+    default: throw Error("CONNECT_INVALID_PLAN.STREAMING_QUERY_COMMAND", "The streaming query command asks for nothing that this server knows.");
+  }
+  sink->send(std::move(response));
+  return false;
+}
+
+bool Session::managerCommand(const proto::StreamingQueryManagerCommand& command, const std::shared_ptr<ResponseSink>& sink) {
+  proto::ExecutePlanResponse response;
+  auto* result = response.mutable_streaming_query_manager_command_result();
+  switch (command.command_case()) {
+    case proto::StreamingQueryManagerCommand::kActive:
+      result->mutable_active();
+      for (const auto& query : server_->queries.active(key_)) {
+        auto* one = result->mutable_active()->add_active_queries();
+        setQueryId(*query, one->mutable_id());
+        if (query->name()) one->set_name(*query->name());
+      }
+      break;
+    case proto::StreamingQueryManagerCommand::kGetQuery:
+      if (const auto query = server_->queries.find(key_, command.get_query()); query && query->isActive()) {
+        setQueryId(*query, result->mutable_query()->mutable_id());
+        if (query->name()) result->mutable_query()->set_name(*query->name());
+      }
+      break;
+    case proto::StreamingQueryManagerCommand::kResetTerminated:
+      server_->queries.resetTerminated(key_);
+      result->set_reset_terminated(true);
+      break;
+    case proto::StreamingQueryManagerCommand::kAwaitAnyTermination: {
+      auto ending = std::make_shared<OneEnding>(sink);
+      ending->watchCancellation(ending);
+      auto answer = [response](bool terminated, std::optional<Error> failure) {
+        return [response, terminated, failure](ResponseSink& out) mutable {
+          if (failure) throw *failure;
+          response.mutable_streaming_query_manager_command_result()->mutable_await_any_termination()->set_terminated(terminated);
+          out.send(std::move(response));
+        };
+      };
+      if (command.await_any_termination().has_timeout_ms()) {
+        runAfter(timeoutOf(command.await_any_termination().timeout_ms()), [ending, answer] { ending->end(answer(false, std::nullopt)); });
+      }
+      server_->queries.onAnyTermination(key_, [ending, answer](std::optional<Error> failure) { ending->end(answer(true, failure)); });
+      return true;
+    }
+    default: throw unsupported("A listener on the server's side");
+  }
+  sink->send(std::move(response));
+  return false;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,63 @@
+#include "session/timer.h"
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+
+namespace thalweg {
+namespace {
+
+class Timer {
+ public:
+  Timer() : thread_([this] { run(); }) {}
+  ~Timer() {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  void add(std::chrono::steady_clock::time_point due, std::function<void()> job) {
+    {
+      std::lock_guard lock(mutex_);
+      jobs_.emplace(due, std::move(job));
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+      if (jobs_.empty()) {
+        changed_.wait(lock);
+      } else if (const auto due = jobs_.begin()->first; std::chrono::steady_clock::now() < due) {
+        changed_.wait_until(lock, due);
+      } else {
+        auto job = std::move(jobs_.begin()->second);
+        jobs_.erase(jobs_.begin());
+        lock.unlock();
+        job();
+        lock.lock();
+      }
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::multimap<std::chrono::steady_clock::time_point, std::function<void()>> jobs_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+void runAfter(std::chrono::milliseconds delay, std::function<void()> job) {
+  static Timer timer;
+  timer.add(std::chrono::steady_clock::now() + delay, std::move(job));
+}
+
+}  // namespace thalweg

@@ -1,0 +1,53 @@
+#include "sinks/delta/delta_batch_write.h"
+
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+
+namespace thalweg {
+namespace {
+
+const char* nameOf(SaveMode mode) {
+  switch (mode) {
+    case SaveMode::Append:
+      return "Append";
+    case SaveMode::Overwrite:
+      return "Overwrite";
+    case SaveMode::ErrorIfExists:
+      return "ErrorIfExists";
+    case SaveMode::Ignore:
+      return "Ignore";
+  }
+  throw internalError("unknown save mode");
+}
+
+}  // namespace
+
+std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log, SaveMode mode,
+                                            SchemaPtr schema, DeltaWriteOptions options,
+                                            delta::CastFunction cast) {
+  const delta::SnapshotPtr snapshot = log->update();
+  if (snapshot && mode == SaveMode::Ignore) return nullptr;
+  if (snapshot && mode == SaveMode::ErrorIfExists) {
+    throw Error(
+        "DELTA_PATH_EXISTS",
+        "There is already a Delta table at " + log->table().uri() + ". Choose the mode append or overwrite.",
+        {{"path", log->table().uri()}});
+  }
+  DeltaWriteRequest request;
+  request.schema = std::move(schema);
+  request.overwrite = mode == SaveMode::Overwrite;
+  if (options.txnAppId && options.txnVersion) {
+    const auto recorded = snapshot ? snapshot->transactionVersion(*options.txnAppId) : std::nullopt;
+    if (recorded && *recorded >= *options.txnVersion) return nullptr;
+    request.transaction = delta::SetTransaction{*options.txnAppId, *options.txnVersion, std::nullopt};
+  }
+  request.operation.name = "WRITE";
+  request.operation.parameters = {
+      {"mode", delta::jsonText(nameOf(mode))},
+      {"partitionBy", delta::jsonText(nlohmann::json(options.partitionBy).dump())}};
+  return std::make_unique<DeltaWrite>(std::move(log), snapshot, std::move(options), std::move(request),
+                                      std::move(cast));
+}
+
+}  // namespace thalweg

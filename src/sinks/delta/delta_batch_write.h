@@ -1,0 +1,20 @@
+// Batch writes into a Delta table: DataFrame.write.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "sinks/delta/delta_write.h"
+
+namespace thalweg {
+
+enum class SaveMode { Append, Overwrite, ErrorIfExists, Ignore };
+
+// Starts a write; null where nothing is to be done (ignore on a table that exists, or txnAppId/txnVersion
+// already there). Throws Error DELTA_PATH_EXISTS for ErrorIfExists on a table that exists, and the errors of
+// schema enforcement.
+std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log, SaveMode mode,
+                                            SchemaPtr schema, DeltaWriteOptions options,
+                                            delta::CastFunction cast = {});
+
+}  // namespace thalweg

@@ -1,0 +1,53 @@
+#include "sinks/delta/delta_stream_sink.h"
+
+#include "common/error.h"
+#include "common/logging.h"
+
+namespace thalweg {
+namespace {
+
+DeltaWriteRequest requestFor(OutputMode mode, SchemaPtr schema) {
+  if (mode == OutputMode::Update) throw unsupported("the output mode update into a Delta table");
+  DeltaWriteRequest request;
+  request.schema = std::move(schema);
+  request.streaming = true;
+  request.overwrite = mode == OutputMode::Complete;
+  request.operation.name = "STREAMING UPDATE";
+  return request;
+}
+
+}  // namespace
+
+DeltaStreamSink::DeltaStreamSink(std::shared_ptr<delta::DeltaLog> log, DeltaWriteOptions options,
+                                 delta::CastFunction cast)
+    : log_(std::move(log)), options_(std::move(options)), cast_(std::move(cast)) {}
+
+std::string DeltaStreamSink::description() const {
+  return "DeltaSink[" + log_->table().uri() + "]";
+}
+
+void DeltaStreamSink::validate(OutputMode mode, const Schema& schema) {
+  const SchemaPtr copy = DataType::structOf(schema.fields());
+  DeltaWrite(log_, log_->update(), options_, requestFor(mode, copy), cast_);
+}
+
+std::unique_ptr<BatchWrite> DeltaStreamSink::beginBatch(const StreamBatch& batch) {
+  const delta::SnapshotPtr snapshot = log_->update();
+  if (snapshot) {
+    const auto recorded = snapshot->transactionVersion(batch.queryId);
+    if (recorded && *recorded >= batch.batchId) {
+      logInfo("Batch {} of query {} is already in {}: it is skipped.", batch.batchId, batch.queryId,
+              log_->table().uri());
+      return nullptr;
+    }
+  }
+  DeltaWriteRequest request = requestFor(batch.mode, batch.schema);
+  request.operation.parameters = {
+      {"outputMode", delta::jsonText(batch.mode == OutputMode::Complete ? "Complete" : "Append")},
+      {"queryId", delta::jsonText(batch.queryId)},
+      {"epochId", delta::jsonText(std::to_string(batch.batchId))}};
+  request.transaction = delta::SetTransaction{batch.queryId, batch.batchId, std::nullopt};
+  return std::make_unique<DeltaWrite>(log_, snapshot, options_, std::move(request), cast_);
+}
+
+}  // namespace thalweg

@@ -1,0 +1,31 @@
+// A Delta table as a streaming query's output: each batch is in the table once, whatever is replayed.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "connector/sink.h"
+#include "sinks/delta/delta_write.h"
+
+namespace thalweg {
+
+// Every batch, also one without rows, is one commit "STREAMING UPDATE" with txn{appId = query id, version =
+// batch id}; a batch whose id the table already has is skipped. The table is made by the first batch where it
+// is missing. Complete mode replaces all rows in the batch's commit. Update mode throws unsupported().
+class DeltaStreamSink : public StreamSink {
+ public:
+  // `cast` may be empty: then a type that differs from the table's is refused.
+  DeltaStreamSink(std::shared_ptr<delta::DeltaLog> log, DeltaWriteOptions options,
+                  delta::CastFunction cast = {});
+
+  std::string description() const override;
+  void validate(OutputMode mode, const Schema& schema) override;
+  std::unique_ptr<BatchWrite> beginBatch(const StreamBatch& batch) override;
+
+ private:
+  std::shared_ptr<delta::DeltaLog> log_;
+  DeltaWriteOptions options_;
+  delta::CastFunction cast_;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,212 @@
+#include "sinks/delta/delta_write.h"
+
+#include <nlohmann/json.hpp>
+
+#include <arrow/record_batch.h>
+
+#include "common/error.h"
+#include "common/uuid.h"
+#include "delta/files/column_mapping.h"
+#include "delta/files/partitioned_writer.h"
+#include "delta/snapshot/table_features.h"
+#include "storage/uri_path.h"
+#include "types/schema_json.h"
+
+namespace thalweg {
+namespace {
+
+// The partition columns in the schema's own spelling.
+std::vector<std::string> canonicalNames(const Schema& schema, const std::vector<std::string>& names) {
+  std::vector<std::string> canonical;
+  for (const std::string& name : names) {
+    canonical.push_back(
+        schema.fields()[static_cast<size_t>(schema.fieldIndex(name, /*caseSensitive=*/false))].name);
+  }
+  return canonical;
+}
+
+bool sameNames(const std::vector<std::string>& left, const std::vector<std::string>& right) {
+  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
+                    [](const auto& a, const auto& b) { return equalsIgnoreCase(a, b); });
+}
+
+int64_t rowsIn(const delta::AddFile& file) {
+  const auto statistics = nlohmann::json::parse(*file.stats, nullptr, /*allow_exceptions=*/false);
+  return statistics.value("numRecords", int64_t{0});
+}
+
+}  // namespace
+
+DeltaWriteOptions DeltaWriteOptions::parse(const Options& options, std::vector<std::string> partitionBy) {
+  for (const char* name : {"replaceWhere", "replaceOn", "replaceUsing"}) {
+    if (options.has(name)) throw unsupported(std::string("the Delta write option ") + name);
+  }
+  if (equalsIgnoreCase(options.getOr("partitionOverwriteMode", "static"), "dynamic")) {
+    throw unsupported("the Delta write option partitionOverwriteMode=dynamic");
+  }
+  DeltaWriteOptions parsed;
+  parsed.partitionBy = std::move(partitionBy);
+  parsed.mergeSchema = options.getBool("mergeSchema", false);
+  parsed.overwriteSchema = options.getBool("overwriteSchema", false);
+  parsed.maxRecordsPerFile = options.getLong("maxRecordsPerFile").value_or(0);
+  parsed.userMetadata = options.get("userMetadata");
+  parsed.txnAppId = options.get("txnAppId");
+  parsed.txnVersion = options.getLong("txnVersion");
+  return parsed;
+}
+
+// The rows of one task.
+class DeltaWrite::Task : public TaskWriter {
+ public:
+  Task(DeltaWrite& write, int taskId) : write_(write), writer_(write.layout_, taskId) {}
+  ~Task() override {
+    if (!closed_) writer_.abort();
+  }
+
+  void write(const std::shared_ptr<arrow::RecordBatch>& batch) override {
+    writer_.write(delta::adaptRows(*batch, *write_.request_.schema, write_.plan_, write_.cast_));
+  }
+
+  void close() override {
+    write_.takeFiles(writer_.close());
+    closed_ = true;
+  }
+
+ private:
+  DeltaWrite& write_;
+  delta::PartitionedWriter writer_;
+  bool closed_ = false;
+};
+
+DeltaWrite::DeltaWrite(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr snapshot,
+                       DeltaWriteOptions options, DeltaWriteRequest request, delta::CastFunction cast)
+    : log_(std::move(log)),
+      snapshot_(std::move(snapshot)),
+      options_(std::move(options)),
+      request_(std::move(request)),
+      cast_(std::move(cast)) {
+  settleSchema(cast_);
+  const delta::Protocol protocol = snapshot_ ? snapshot_->protocol() : delta::Protocol();
+  if (snapshot_) delta::checkWritable(protocol, metadata_, log_->table().uri());
+  layout_ = delta::makeDataFileLayout(log_->table(), metadata_, protocol);
+  layout_.maxRecordsPerFile = options_.maxRecordsPerFile;
+}
+
+void DeltaWrite::settleSchema(const delta::CastFunction& cast) {
+  delta::WriteSchemaOptions rules;
+  rules.mergeSchema = options_.mergeSchema;
+  rules.streaming = request_.streaming;
+  rules.canCast = static_cast<bool>(cast);
+  if (snapshot_) {
+    metadata_ = snapshot_->metadata();
+    rules.columnMapping = delta::columnMappingMode(metadata_) != delta::ColumnMappingMode::None;
+  }
+  const bool replaceSchema = snapshot_ && request_.overwrite && options_.overwriteSchema;
+  if (replaceSchema && rules.columnMapping)
+    throw unsupported("overwriteSchema on a table with column mapping");
+  if (!snapshot_ || replaceSchema) {
+    const SchemaPtr schema = delta::newTableSchema(*request_.schema, options_.partitionBy, rules);
+    if (!snapshot_) {
+      metadata_.id = randomUuid();
+      metadata_.createdTime = log_->clock().nowMillis();
+    }
+    metadata_.schemaString = toSchemaJson(*schema);
+    metadata_.partitionColumns = canonicalNames(*schema, options_.partitionBy);
+    metadataChanged_ = !snapshot_ || metadata_.schemaString != snapshot_->metadata().schemaString ||
+                       metadata_.partitionColumns != snapshot_->metadata().partitionColumns;
+    plan_ = delta::planWriteSchema(*schema, *request_.schema, rules);
+    return;
+  }
+  settlePartitioning(metadata_);
+  plan_ = delta::planWriteSchema(*snapshot_->schema(), *request_.schema, rules);
+  if (plan_.schemaChanged) {
+    metadata_.schemaString = toSchemaJson(*plan_.tableSchema);
+    metadataChanged_ = true;
+  }
+}
+
+void DeltaWrite::settlePartitioning(const delta::Metadata& table) const {
+  if (options_.partitionBy.empty() || sameNames(options_.partitionBy, table.partitionColumns)) return;
+  throw Error("DELTA_METADATA_MISMATCH",
+              fmt::format("The write is partitioned by [{}] and the table by [{}]. Leave partitionBy out, or "
+                          "name the table's "
+                          "columns.",
+                          fmt::join(options_.partitionBy, ", "), fmt::join(table.partitionColumns, ", ")));
+}
+
+std::unique_ptr<TaskWriter> DeltaWrite::openTask(int taskId) {
+  return std::make_unique<Task>(*this, taskId);
+}
+
+void DeltaWrite::takeFiles(std::vector<delta::AddFile> files) {
+  const std::lock_guard lock(mutex_);
+  for (delta::AddFile& file : files) files_.push_back(std::move(file));
+}
+
+void DeltaWrite::fillMetrics(int64_t removedFiles, int64_t removedBytes) {
+  int64_t rows = 0;
+  int64_t bytes = 0;
+  for (const delta::AddFile& file : files_) {
+    rows += rowsIn(file);
+    bytes += file.size;
+  }
+  const auto numFiles = static_cast<int64_t>(files_.size());
+  auto& metrics = request_.operation.metrics;
+  if (request_.streaming) {
+    metrics = {{"numRemovedFiles", removedFiles},
+               {"numAddedFiles", numFiles},
+               {"numOutputRows", rows},
+               {"numOutputBytes", bytes}};
+    return;
+  }
+  metrics = {{"numFiles", numFiles}, {"numOutputRows", rows}, {"numOutputBytes", bytes}};
+  if (request_.overwrite && snapshot_) {
+    metrics.emplace_back("numRemovedFiles", removedFiles);
+    metrics.emplace_back("numRemovedBytes", removedBytes);
+  }
+}
+
+void DeltaWrite::commit() {
+  delta::Transaction transaction(log_, snapshot_);
+  if (metadataChanged_) transaction.setMetadata(metadata_);
+  if (request_.transaction) {
+    transaction.readTransaction(request_.transaction->appId);
+    request_.transaction->lastUpdated = log_->clock().nowMillis();
+    transaction.setTransaction(*request_.transaction);
+  }
+  for (const delta::AddFile& file : files_) transaction.add(file);
+  int64_t removedFiles = 0;
+  int64_t removedBytes = 0;
+  if (request_.overwrite) transaction.readWholeTable();
+  if (request_.overwrite && snapshot_) {
+    const int64_t now = log_->clock().nowMillis();
+    snapshot_->files().forEachLive([&](const delta::FileRecord& record) {
+      transaction.remove(delta::removalOf(record.toAdd(), now));
+      ++removedFiles;
+      removedBytes += record.sizeBytes();
+    });
+  }
+  fillMetrics(removedFiles, removedBytes);
+  request_.operation.userMetadata = options_.userMetadata;
+  transaction.setOperation(request_.operation);
+  const delta::CommitOutcome outcome = transaction.commit();
+  if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) {
+    abort();
+    throw Error(conflict->error);
+  }
+  committed_ = std::get<delta::Committed>(outcome).snapshot;
+}
+
+void DeltaWrite::abort() noexcept {
+  const std::lock_guard lock(mutex_);
+  for (const delta::AddFile& file : files_) {
+    try {
+      log_->table().fileSystem->remove(log_->table().path + "/" + decodeUriPath(file.path));
+    } catch (...) {
+      // A file without a commit is no part of the table; vacuum takes it.
+    }
+  }
+  files_.clear();
+}
+
+}  // namespace thalweg

@@ -1,0 +1,81 @@
+// One write into a Delta table: its schema is settled first, tasks write files, one commit publishes them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/options.h"
+#include "connector/sink.h"
+#include "delta/commit/transaction.h"
+#include "delta/files/data_file_writer.h"
+#include "delta/files/schema_enforcement.h"
+#include "delta/snapshot/delta_log.h"
+
+namespace thalweg {
+
+// What a user says of a write.
+struct DeltaWriteOptions {
+  std::vector<std::string> partitionBy;  // of a new table; must be the table's own where it exists
+  bool mergeSchema = false;
+  bool overwriteSchema = false;   // batch overwrite only
+  int64_t maxRecordsPerFile = 0;  // 0: no bound
+  std::optional<std::string> userMetadata;
+  std::optional<std::string> txnAppId;  // batch only: an idempotent write
+  std::optional<int64_t> txnVersion;
+
+  // mergeSchema, overwriteSchema, maxRecordsPerFile, userMetadata, txnAppId, txnVersion. Throws unsupported()
+  // for options that would change what is written and are not built (replaceWhere,
+  // partitionOverwriteMode=dynamic …).
+  static DeltaWriteOptions parse(const Options& options, std::vector<std::string> partitionBy);
+};
+
+struct DeltaWriteRequest {
+  SchemaPtr schema;        // of the rows
+  bool overwrite = false;  // replaces all rows of the table in the same commit
+  bool streaming = false;
+  // The commit's name and parameters (its metrics are filled in here), and what else it says.
+  delta::Operation operation;
+  std::optional<delta::SetTransaction> transaction;
+};
+
+// Made over one snapshot; commits on top of whatever was committed since, by Delta's conflict rules.
+class DeltaWrite : public BatchWrite {
+ public:
+  // `snapshot` null: the table is created. Throws Delta's errors of schema enforcement.
+  DeltaWrite(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr snapshot, DeltaWriteOptions options,
+             DeltaWriteRequest request, delta::CastFunction cast);
+
+  std::unique_ptr<TaskWriter> openTask(int taskId) override;
+  // Throws the conflict's Error (DELTA_CONCURRENT_…, DELTA_METADATA_CHANGED …) where another writer won.
+  void commit() override;
+  void abort() noexcept override;
+
+  // After commit.
+  const delta::SnapshotPtr& committedSnapshot() const { return committed_; }
+
+ private:
+  class Task;
+  void settleSchema(const delta::CastFunction& cast);
+  void settlePartitioning(const delta::Metadata& table) const;
+  void takeFiles(std::vector<delta::AddFile> files);
+  void fillMetrics(int64_t removedFiles, int64_t removedBytes);
+
+  std::shared_ptr<delta::DeltaLog> log_;
+  delta::SnapshotPtr snapshot_;
+  DeltaWriteOptions options_;
+  DeltaWriteRequest request_;
+  delta::CastFunction cast_;
+  delta::Metadata metadata_;
+  bool metadataChanged_ = false;
+  delta::WriteSchemaPlan plan_;
+  delta::DataFileLayout layout_;
+  std::mutex mutex_;
+  std::vector<delta::AddFile> files_;
+  delta::SnapshotPtr committed_;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,235 @@
+// Local disk. Order of every durable write: file synced, name published, directory synced.
+#include <cerrno>
+#include <filesystem>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <arrow/io/file.h>
+
+#include "common/error.h"
+#include "common/uuid.h"
+#include "storage/file_system.h"
+#include "storage/local_output_stream.h"
+#include "storage/storage_error.h"
+#include "storage/uri_path.h"
+
+namespace thalweg {
+namespace {
+
+std::string parentOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+}
+
+// Hidden, in the same directory (a rename must not cross file systems), and its own: no two writers share
+// one.
+std::string temporaryNameFor(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return path.substr(0, slash + 1) + "." + path.substr(slash + 1) + "." + randomUuid() + ".tmp";
+}
+
+FileInfo infoOf(std::string path, const struct stat& status) {
+  FileInfo info;
+  info.path = std::move(path);
+  info.sizeBytes = status.st_size;
+  info.modificationTimeMs = int64_t{status.st_mtim.tv_sec} * 1000 + status.st_mtim.tv_nsec / 1'000'000;
+  info.isDirectory = S_ISDIR(status.st_mode);
+  return info;
+}
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int descriptor) : descriptor_(descriptor) {}
+  ~FileDescriptor() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+};
+
+// A temporary file that goes away with its owner unless it was renamed.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& target) : path_(temporaryNameFor(target)) {}
+  ~TemporaryFile() {
+    if (!released_) ::unlink(path_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+  void release() { released_ = true; }
+
+  void writeAndSync(std::string_view contents) {
+    LocalOutputStream stream(path_, LocalOutputStream::DirectorySync::Skip);
+    throwIfStorageFailed(stream.Write(contents.data(), static_cast<int64_t>(contents.size())), "write",
+                         path_);
+    throwIfStorageFailed(stream.Close(), "close", path_);
+  }
+
+ private:
+  std::string path_;
+  bool released_ = false;
+};
+
+enum class LinkResult { Done, Exists };
+
+// Publishes the temporary file under a name that must not exist yet.
+LinkResult linkIfAbsent(const std::string& temporary, const std::string& path) {
+  if (::link(temporary.c_str(), path.c_str()) == 0) return LinkResult::Done;
+  const int linkError = errno;
+  // A network file system may have made the link and lost the answer: the file's link count tells.
+  struct stat status;
+  if (::stat(temporary.c_str(), &status) == 0 && status.st_nlink == 2) return LinkResult::Done;
+  if (linkError == EEXIST) return LinkResult::Exists;
+  // File systems without hard links.
+  if (linkError != EPERM && linkError != ENOTSUP && linkError != EMLINK)
+    throw storageError(linkError, "create", path);
+  if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0)
+    return LinkResult::Done;
+  if (errno == EEXIST) return LinkResult::Exists;
+  throw storageError(errno, "create (its file system has no atomic way to put a file only if it is absent)",
+                     path);
+}
+
+class LocalFileSystem : public FileSystem {
+ public:
+  std::string uriOf(std::string_view path) const override { return "file:" + encodeUriPath(path); }
+
+  std::optional<FileInfo> stat(const std::string& path) override {
+    struct stat status;
+    if (::stat(path.c_str(), &status) == 0) return infoOf(path, status);
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    throw storageError(errno, "look at", path);
+  }
+
+  std::vector<FileInfo> list(const std::string& directory) override { return listFrom(directory, {}); }
+
+  std::vector<FileInfo> listFrom(const std::string& directory, std::string_view firstName) override {
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(directory.c_str()), &::closedir);
+    if (!stream) {
+      if (errno == ENOENT) return {};
+      throw storageError(errno, "list", directory);
+    }
+    const std::string prefix = directory == "/" ? "/" : directory + "/";
+    std::vector<FileInfo> entries;
+    while (true) {
+      errno = 0;
+      const dirent* entry = ::readdir(stream.get());
+      if (!entry) {
+        if (errno != 0) throw storageError(errno, "list", directory);
+        break;
+      }
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == ".." || name < firstName) continue;
+      struct stat status;
+      if (::fstatat(::dirfd(stream.get()), entry->d_name, &status, 0) != 0) {
+        if (errno == ENOENT) continue;  // gone since, or a dangling link
+        throw storageError(errno, "look at", prefix + std::string(name));
+      }
+      entries.push_back(infoOf(prefix + std::string(name), status));
+    }
+    std::sort(entries.begin(), entries.end(),
+              [](const FileInfo& a, const FileInfo& b) { return a.path < b.path; });
+    return entries;
+  }
+
+  std::string readAll(const std::string& path) override {
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) throw storageError(errno, "open", path);
+    struct stat status;
+    if (::fstat(file.get(), &status) != 0) throw storageError(errno, "look at", path);
+    std::string contents;
+    // One byte more than the size says, so that the read after the last byte ends the loop without growing.
+    contents.resize(static_cast<size_t>(status.st_size) + 1);
+    size_t filled = 0;
+    while (true) {
+      const ssize_t count = ::read(file.get(), contents.data() + filled, contents.size() - filled);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw storageError(errno, "read", path);
+      if (count == 0) break;
+      filled += static_cast<size_t>(count);
+      if (filled == contents.size()) contents.resize(contents.size() * 2);
+    }
+    contents.resize(filled);
+    return contents;
+  }
+
+  std::shared_ptr<arrow::io::RandomAccessFile> openInput(const std::string& path) override {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) throw storageError(errno, "open", path);
+    auto file = arrow::io::ReadableFile::Open(descriptor);
+    if (!file.ok()) {
+      ::close(descriptor);
+      throwIfStorageFailed(file.status(), "open", path);
+    }
+    return *file;
+  }
+
+  std::shared_ptr<arrow::io::OutputStream> openOutput(const std::string& path) override {
+    makeDirectories(parentOf(path));
+    return std::make_shared<LocalOutputStream>(path, LocalOutputStream::DirectorySync::AtClose);
+  }
+
+  void writeAtomically(const std::string& path, std::string_view contents) override {
+    makeDirectories(parentOf(path));
+    TemporaryFile temporary(path);
+    temporary.writeAndSync(contents);
+    if (::rename(temporary.path().c_str(), path.c_str()) != 0) throw storageError(errno, "replace", path);
+    temporary.release();
+    if (const int failure = syncDirectory(parentOf(path)))
+      throw storageError(failure, "sync the folder of", path);
+  }
+
+  PutOutcome putIfAbsent(const std::string& path, std::string_view contents,
+                         const std::function<void()>& temporaryWritten) override {
+    makeDirectories(parentOf(path));
+    TemporaryFile temporary(path);
+    temporary.writeAndSync(contents);
+    if (temporaryWritten) temporaryWritten();
+    if (linkIfAbsent(temporary.path(), path) == LinkResult::Exists) return PutOutcome::AlreadyExists;
+    // Readers see the file by now, but a power cut may still take its name away.
+    return syncDirectory(parentOf(path)) == 0 ? PutOutcome::Done : PutOutcome::Unknown;
+  }
+
+  void makeDirectories(const std::string& path) override {
+    struct stat status;
+    if (::stat(path.c_str(), &status) == 0) {
+      if (!S_ISDIR(status.st_mode)) throw storageError(ENOTDIR, "make the folder", path);
+      return;
+    }
+    if (path == "/") return;
+    const std::string parent = parentOf(path);
+    makeDirectories(parent);
+    if (::mkdir(path.c_str(), 0777) != 0) {
+      if (errno == EEXIST) return;
+      throw storageError(errno, "make the folder", path);
+    }
+    if (const int failure = syncDirectory(parent)) throw storageError(failure, "sync the folder", parent);
+  }
+
+  void remove(const std::string& path) override {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR)
+      throw storageError(errno, "delete", path);
+  }
+
+  void removeTree(const std::string& path) override {
+    std::error_code failure;
+    std::filesystem::remove_all(path, failure);
+    if (failure) throw storageError(failure.value(), "delete", path);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<FileSystem> makeLocalFileSystem() {
+  return std::make_shared<LocalFileSystem>();
+}
+
+}  // namespace thalweg

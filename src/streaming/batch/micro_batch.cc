@@ -1,0 +1,248 @@
+#include "streaming/batch/micro_batch.h"
+
+#include <arrow/record_batch.h>
+
+#include "common/error.h"
+#include "common/logging.h"
+#include "exec/planner/planner.h"
+#include "plan/optimize/optimizer.h"
+
+namespace thalweg {
+namespace {
+
+// Numbers the streaming leaves from the left: Spark's order of sources in the offset log.
+LogicalPtr numberSources(const LogicalPtr& plan, std::vector<std::shared_ptr<const StreamSourceDefinition>>* sources) {
+  return transformUp(plan, [&](const LogicalPtr& node) -> LogicalPtr {
+    if (node->kind() != LogicalKind::StreamScan) return node;
+    const auto& scan = static_cast<const LogicalStreamScan&>(*node);
+    sources->push_back(scan.source());
+    return std::make_shared<LogicalStreamScan>(scan.source(), scan.columns(), scan.output(), static_cast<int>(sources->size()) - 1);
+  });
+}
+
+}  // namespace
+
+MicroBatchExecution::MicroBatchExecution(StreamingQueryDefinition& definition, Checkpoint& checkpoint, std::string runId,
+                                         CancellationToken cancellation,
+                                         std::function<void(const std::string& message)> statusChanged)
+    : definition_(definition),
+      checkpoint_(checkpoint),
+      runId_(std::move(runId)),
+      cancellation_(std::move(cancellation)),
+      statusChanged_(std::move(statusChanged)) {}
+
+MicroBatchExecution::~MicroBatchExecution() = default;
+
+template <typename F>
+auto MicroBatchExecution::timed(QueryProgress* progress, const char* step, F&& f) {
+  struct Stopwatch {
+    const Clock& clock;
+    int64_t& total;
+    std::chrono::steady_clock::time_point start = clock.monotonic();
+    ~Stopwatch() { total += std::chrono::duration_cast<std::chrono::milliseconds>(clock.monotonic() - start).count(); }
+  } stopwatch{*definition_.clock, progress->durationMs[step]};
+  return f();
+}
+
+void MicroBatchExecution::initialize() {
+  statusChanged_("Initializing sources");
+  openSources();
+  restore();
+}
+
+void MicroBatchExecution::openSources() {
+  std::vector<std::shared_ptr<const StreamSourceDefinition>> definitions;
+  plan_ = numberSources(definition_.plan, &definitions);
+  for (size_t i = 0; i < definitions.size(); ++i) {
+    const StreamSourceDefinition& source = *definitions[i];
+    StreamSourceContext context;
+    context.metadataFolder = checkpoint_.sourceFolder(static_cast<int>(i));
+    context.timeZone = definition_.timeZone;
+    context.clock = definition_.clock;
+    context.queryId = checkpoint_.queryId();
+    context.cancellation = &cancellation_;
+    ReadDefinition read;
+    read.options = source.options;
+    if (source.path) read.paths.push_back(*source.path);
+    read.userSchema = source.userSchema;
+    read.timeZone = definition_.timeZone;
+    sources_.push_back(definition_.formats->find(source.format).openStream(read, definition_.formats->fileSystems(), context));
+  }
+  // Planned once; every micro-batch binds its own ranges and time.
+  const LogicalPtr optimized = optimize(plan_);
+  BatchContext constants;
+  constants.timeZone = TimeZone::parse(definition_.timeZone);
+  physical_ = planPhysical(optimized, constants);
+  outputSchema_ = schemaOf(*optimized);
+}
+
+void MicroBatchExecution::restore() {
+  committed_.assign(sources_.size(), std::nullopt);
+  const auto latest = checkpoint_.offsets().latest();
+  if (!latest) return;
+  auto logged = checkpoint_.readOffsets(*latest);
+  if (logged->offsets.size() != sources_.size()) {
+    throw Error("STREAMING_CHECKPOINT_SOURCES_CHANGED",
+                "The checkpoint " + checkpoint_.folder().path + " belongs to a query with " + std::to_string(logged->offsets.size()) +
+                    " sources, but this one has " + std::to_string(sources_.size()) + "; sources cannot be added or removed.");
+  }
+  for (const auto& [key, value] : logged->configuration) {
+    auto it = definition_.loggedConfiguration.find(key);
+    if (it != definition_.loggedConfiguration.end() && it->second != value) {
+      logWarn("query {}: {} stays {} as its checkpoint has it; the session's {} is not used", checkpoint_.queryId(), key, value, it->second);
+    }
+    definition_.loggedConfiguration[key] = value;
+  }
+  if (checkpoint_.commits().has(*latest)) {
+    batchId_ = *latest + 1;
+    committed_ = logged->offsets;
+    entry_.watermarkMs = std::max(logged->watermarkMs, checkpoint_.readCommit(*latest)->nextWatermarkMs);
+    return;
+  }
+  // Batch N was planned but not finished: it runs again over exactly its range.
+  batchId_ = *latest;
+  replaying_ = true;
+  entry_ = std::move(*logged);
+  if (*latest > 0) {
+    auto previous = checkpoint_.readOffsets(*latest - 1);
+    if (!previous) {
+      throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
+                  "The checkpoint " + checkpoint_.folder().path + " has batch " + std::to_string(*latest) + " but not the one before it, "
+                  "from which it goes on.",
+                  {{"path", checkpoint_.folder().path}});
+    }
+    committed_ = std::move(previous->offsets);
+  }
+}
+
+bool MicroBatchExecution::prepareForAvailableNow() {
+  bool all = true;
+  for (const auto& source : sources_) all = source->prepareForAvailableNow() && all;
+  return all;
+}
+
+bool MicroBatchExecution::planRange(bool ignoreLimits, QueryProgress* progress) {
+  entry_.offsets.assign(sources_.size(), std::nullopt);
+  bool hasData = false;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    statusChanged_("Getting offsets from " + sources_[i]->description());
+    timed(progress, "latestOffset", [&] {
+      auto start = committed_[i];
+      // A first start is kept by the source itself, so that a restart before offsets/0 begins at the same place.
+      if (!start) start = sources_[i]->initialOffset();
+      entry_.offsets[i] = sources_[i]->latestOffset(start, ignoreLimits);
+      if (!entry_.offsets[i]) entry_.offsets[i] = committed_[i];
+      hasData = hasData || (entry_.offsets[i] && entry_.offsets[i] != start);
+    });
+  }
+  return hasData;
+}
+
+void MicroBatchExecution::writeOffsets(QueryProgress* progress) {
+  entry_.timestampMs = definition_.clock->nowMillis();
+  entry_.configuration = definition_.loggedConfiguration;
+  statusChanged_("Writing offsets to log");
+  timed(progress, "walCommit", [&] { checkpoint_.writeOffsets(batchId_, entry_); });
+}
+
+void MicroBatchExecution::runAndCommit(QueryProgress* progress) {
+  statusChanged_("Processing new data");
+  Execution execution;
+  execution.batch = BatchContext{entry_.timestampMs * 1000, batchId_, TimeZone::parse(definition_.timeZone), batchId_};
+  execution.cancellation = cancellation_;
+  execution.pool = definition_.pool;
+  timed(progress, "getBatch", [&] {
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      auto start = committed_[i];
+      if (!start) start = sources_[i]->initialOffset();
+      execution.streamSplits.push_back(entry_.offsets[i] ? sources_[i]->plan(start, *entry_.offsets[i]) : std::vector<SplitPtr>{});
+      execution.streamRows.emplace_back(0);
+    }
+  });
+  timed(progress, "queryPlanning", [] {});
+  timed(progress, "addBatch", [&] {
+    auto write = definition_.sink->beginBatch({batchId_, checkpoint_.queryId(), runId_, definition_.mode, outputSchema_});
+    if (!write) {
+      logInfo("query {}: batch {} is in the sink already", checkpoint_.queryId(), batchId_);
+      return;
+    }
+    try {
+      const auto running = physical_->start(execution);
+      execution.pool->runAll(running->numPartitions(), [&](int partition) {
+        auto reader = running->open(partition);
+        auto writer = write->openTask(partition);
+        while (auto batch = reader->next()) {
+          execution.cancellation.throwIfCancelled();
+          writer->write(batch);
+        }
+        writer->close();
+      });
+    } catch (...) {
+      write->abort();
+      throw;
+    }
+    execution.cancellation.throwIfCancelled();
+    write->commit();
+    progress->numOutputRows = write->numOutputRows();
+  });
+  for (size_t i = 0; i < sources_.size(); ++i) progress->sources[i].numInputRows = execution.streamRows[i];
+  timed(progress, "commitOffsets", [&] {
+    checkpoint_.writeCommit(batchId_, {entry_.watermarkMs});
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      if (entry_.offsets[i]) sources_[i]->commit(*entry_.offsets[i]);
+    }
+    purge();
+  });
+}
+
+void MicroBatchExecution::purge() {
+  // Listing the logs costs more than it frees: every tenth batch is often enough.
+  constexpr int64_t kEvery = 10;
+  if (batchId_ % kEvery != 0 || batchId_ < definition_.minBatchesToRetain) return;
+  const int64_t keepFrom = std::min(batchId_ - definition_.minBatchesToRetain + 1, batchId_ - 1);
+  checkpoint_.commits().purgeBelow(keepFrom);
+  checkpoint_.offsets().purgeBelow(keepFrom);
+}
+
+BatchOutcome MicroBatchExecution::runNext(bool ignoreLimits, QueryProgress* progress) {
+  const auto started = definition_.clock->monotonic();
+  progress->id = checkpoint_.queryId();
+  progress->runId = runId_;
+  progress->name = definition_.name;
+  progress->timestampMs = definition_.clock->nowMillis();
+  progress->batchId = batchId_;
+  progress->sinkDescription = definition_.sink->description();
+  progress->sources.resize(sources_.size());
+
+  const bool hasData = replaying_ || planRange(ignoreLimits, progress);
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    SourceProgress& source = progress->sources[i];
+    source.description = sources_[i]->description();
+    source.startOffset = committed_[i];
+    source.endOffset = entry_.offsets[i];
+    source.latestOffset = sources_[i]->reportLatestOffset();
+  }
+  if (hasData) {
+    if (!replaying_) writeOffsets(progress);
+    runAndCommit(progress);
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      if (entry_.offsets[i]) progress->sources[i].metrics = sources_[i]->metrics(*entry_.offsets[i]);
+    }
+    committed_ = entry_.offsets;
+    replaying_ = false;
+    ++batchId_;
+  }
+  const auto elapsed = std::chrono::duration_cast<std::chrono::microseconds>(definition_.clock->monotonic() - started).count();
+  progress->processingSeconds = static_cast<double>(std::max<int64_t>(elapsed, 1)) / 1e6;
+  progress->batchDurationMs = elapsed / 1000;
+  progress->durationMs["triggerExecution"] = elapsed / 1000;
+  return hasData ? BatchOutcome::Ran : BatchOutcome::NoData;
+}
+
+std::string MicroBatchExecution::explain(bool extended) const {
+  std::string text;
+  if (extended) text += "== Analyzed Logical Plan ==\n" + treeString(*plan_) + "\n== Optimized Logical Plan ==\n" + treeString(*optimize(plan_)) + "\n";
+  return text + "== Physical Plan ==\n" + physicalTreeString(*physical_);
+}
+
+}  // namespace thalweg

@@ -1,0 +1,73 @@
+// The steps of a micro-batch, in the order that makes every crash harmless:
+//   plan the range → offsets/N → run → the sink commits N → commits/N.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/cancellation.h"
+#include "exec/operators/operator.h"
+#include "streaming/checkpoint/checkpoint.h"
+#include "streaming/query/definition.h"
+#include "streaming/query/progress.h"
+
+namespace thalweg {
+
+// What one call of runNext did.
+enum class BatchOutcome {
+  NoData,  // nothing new: no batch was made
+  Ran,     // a batch is committed
+};
+
+// Owned by one query, used on its thread.
+class MicroBatchExecution {
+ public:
+  // `statusChanged` is told what the query is about ("Getting offsets from …").
+  MicroBatchExecution(StreamingQueryDefinition& definition, Checkpoint& checkpoint, std::string runId,
+                      CancellationToken cancellation, std::function<void(const std::string& message)> statusChanged);
+  ~MicroBatchExecution();
+
+  // Opens the sources and finds, from the checkpoint, where to go on. Once, first.
+  void initialize();
+  // Runs the batch that a crash left open, or the next one if there is data. `ignoreLimits`: all that there is (trigger
+  // once). The batch's report is filled for both outcomes.
+  BatchOutcome runNext(bool ignoreLimits, QueryProgress* progress);
+  // Fixes the sources' ends where they are now. False: a source cannot.
+  bool prepareForAvailableNow();
+
+  std::string explain(bool extended) const;
+
+ private:
+  struct Range {
+    std::vector<std::optional<SourceOffset>> start, end;
+  };
+  void openSources();
+  void restore();
+  bool planRange(bool ignoreLimits, QueryProgress* progress);
+  void writeOffsets(QueryProgress* progress);
+  void runAndCommit(QueryProgress* progress);
+  void purge();
+  template <typename F>
+  auto timed(QueryProgress* progress, const char* step, F&& f);
+
+  StreamingQueryDefinition& definition_;
+  Checkpoint& checkpoint_;
+  std::string runId_;
+  CancellationToken cancellation_;
+  std::function<void(const std::string&)> statusChanged_;
+
+  LogicalPtr plan_;
+  PhysicalPtr physical_;
+  SchemaPtr outputSchema_;
+  std::vector<std::unique_ptr<StreamSource>> sources_;
+  int64_t batchId_ = 0;
+  bool replaying_ = false;  // offsets/N is written, commits/N is not
+  OffsetEntry entry_;       // of the batch at hand
+  std::vector<std::optional<SourceOffset>> committed_;  // ends of the last committed batch
+};
+
+}  // namespace thalweg
