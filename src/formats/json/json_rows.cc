@@ -95,8 +95,9 @@ JsonPlan::JsonPlan(DataTypePtr schema, JsonOptions givenOptions, bool forFiles) 
   formats.timestampNtz = compilePattern(parsed, TypeId::TimestampNtz, options.timestampNtzFormat);
   formats.date = compilePattern(parsed, TypeId::Date, options.dateFormat);
   formats.arraysAsStructs = forFiles;
-  formats.strictUtf8 = forFiles;
-  formats.rawStrings = forFiles;
+  // A named encoding makes Spark read characters instead of bytes, as from_json does.
+  formats.strictUtf8 = forFiles && options.encoding.empty();
+  formats.rawStrings = forFiles && options.encoding.empty();
 }
 
 void JsonRowWriter::appendRow(const JsonCell& cell, const std::optional<std::string_view>& corrupt) {
