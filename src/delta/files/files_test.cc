@@ -138,7 +138,8 @@ TEST(Statistics, CountBoundsAndNulls) {
   EXPECT_EQ(two.toJson(),
             R"({"numRecords":0,"minValues":{},"maxValues":{},"nullCount":{"i":0,"d":0},"tightBounds":true})");
   StatisticsOptions named;
-  named.columns = {{"S", "y"}};
+  const std::vector<std::string> path = {"S", "y"};
+  named.columns = std::vector<std::vector<std::string>>(1, path);
   StatisticsCollector one(schema, *schema, named);
   EXPECT_EQ(nlohmann::json::parse(one.toJson())["nullCount"], (nlohmann::json{{"s", {{"y", 0}}}}));
 }
