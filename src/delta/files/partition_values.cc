@@ -151,7 +151,9 @@ std::optional<std::string> partitionValueText(const arrow::Array& array, int64_t
 
 std::shared_ptr<arrow::Scalar> parsePartitionValue(const std::optional<std::string>& text,
                                                    const DataType& type, std::string_view column) {
-  if (!text || text->empty()) return arrow::MakeNullScalar(toArrowType(type));
+  // Other writers put an empty string into the log, and Spark reads it as one; for any other type it is null.
+  const bool mayBeEmpty = type.id() == TypeId::String || type.id() == TypeId::Binary;
+  if (!text || (text->empty() && !mayBeEmpty)) return arrow::MakeNullScalar(toArrowType(type));
   const auto value = parseTyped(*text, type);
   if (value) return value;
   throw Error(

@@ -18,8 +18,8 @@ namespace thalweg::delta {
 // that cannot partition a table (nested ones, intervals).
 std::optional<std::string> partitionValueText(const arrow::Array& array, int64_t row, const DataType& type);
 
-// The typed value of a text. Throws Error DELTA_STATE_RECOVER_ERROR naming column and text where it is not of
-// the type.
+// The typed value of a text; an empty text is an empty string, or null for every other type. Throws Error
+// DELTA_STATE_RECOVER_ERROR naming column and text where it is not of the type.
 std::shared_ptr<arrow::Scalar> parsePartitionValue(const std::optional<std::string>& text,
                                                    const DataType& type, std::string_view column);
 

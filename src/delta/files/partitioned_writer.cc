@@ -32,8 +32,8 @@ std::shared_ptr<arrow::Int32Array> codesOf(const std::shared_ptr<arrow::Array>& 
   initializeCompute();
   const arrow::compute::DictionaryEncodeOptions options(arrow::compute::DictionaryEncodeOptions::ENCODE);
   const arrow::Datum encoded = orThrow(arrow::compute::DictionaryEncode(column, options));
-  const auto& dictionary = static_cast<const arrow::DictionaryArray&>(*encoded.make_array());
-  return std::static_pointer_cast<arrow::Int32Array>(dictionary.indices());
+  const auto dictionary = std::static_pointer_cast<arrow::DictionaryArray>(encoded.make_array());
+  return std::static_pointer_cast<arrow::Int32Array>(dictionary->indices());
 }
 
 // Refines groups of rows by one more column's codes; group numbers stay dense, in order of first appearance.

@@ -1,0 +1,178 @@
+#include <cmath>
+
+#include <arrow/api.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "delta/files/partition_values.h"
+#include "delta/files/schema_enforcement.h"
+#include "delta/files/statistics.h"
+#include "delta/files/value_text.h"
+#include "types/arrow_types.h"
+#include "types/ddl.h"
+
+namespace thalweg::delta {
+namespace {
+
+std::string conditionOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.condition();
+  }
+  return "none";
+}
+
+TEST(ValueText, IsJavas) {
+  EXPECT_EQ(javaText(1.0), "1.0");
+  EXPECT_EQ(javaText(1e10), "1.0E10");
+  EXPECT_EQ(javaText(1234567.5), "1234567.5");
+  EXPECT_EQ(javaText(12345678.0), "1.2345678E7");
+  EXPECT_EQ(javaText(0.001), "0.001");
+  EXPECT_EQ(javaText(0.00012), "1.2E-4");
+  EXPECT_EQ(javaText(-0.0), "-0.0");
+  EXPECT_EQ(javaText(100.0), "100.0");
+  EXPECT_EQ(javaText(std::nan("")), "NaN");
+  EXPECT_EQ(javaText(0.1f), "0.1");
+}
+
+TEST(ValueText, ReadsAndWritesTimes) {
+  EXPECT_EQ(dateText(0), "1970-01-01");
+  EXPECT_EQ(parseDateText("2000-03-01"), 11017);
+  EXPECT_FALSE(parseDateText("2000-02-30"));
+  EXPECT_EQ(timestampText(-1, 'T', 3), "1969-12-31T23:59:59.999");
+  EXPECT_EQ(timestampText(1'500'000, ' ', -1), "1970-01-01 00:00:01.5");
+  EXPECT_EQ(parseTimestampText("1970-01-01T01:00:00.25+01:00"), 250'000);
+  EXPECT_EQ(parseTimestampText("1970-01-02 00:00:00"), 86'400'000'000);
+  EXPECT_FALSE(parseTimestampText("1970-01-02 25:00:00"));
+  EXPECT_FALSE(dateText(10'000'000));
+}
+
+// The table of the protocol's partition value serialisation, and Hive's escapes.
+TEST(PartitionValues, HaveTheProtocolsTexts) {
+  const auto text = [](const std::shared_ptr<arrow::Scalar>& scalar, const DataTypePtr& type) {
+    return partitionValueText(**arrow::MakeArrayFromScalar(*scalar, 1), 0, *type);
+  };
+  EXPECT_EQ(text(std::make_shared<arrow::TimestampScalar>(1704103200123456, toArrowType(*timestampType())),
+                 timestampType()),
+            "2024-01-01T10:00:00.123456Z");
+  EXPECT_EQ(text(std::make_shared<arrow::TimestampScalar>(1704103200000000, toArrowType(*timestampNtzType())),
+                 timestampNtzType()),
+            "2024-01-01 10:00:00");
+  EXPECT_EQ(text(std::make_shared<arrow::DoubleScalar>(-0.0), doubleType()), "-0.0");
+  EXPECT_EQ(text(std::make_shared<arrow::BooleanScalar>(true), booleanType()), "true");
+  EXPECT_EQ(text(std::make_shared<arrow::StringScalar>(""), stringType()), std::nullopt);
+  const auto decimal = DataType::decimal(5, 2);
+  EXPECT_EQ(
+      text(std::make_shared<arrow::Decimal128Scalar>(arrow::Decimal128(150), toArrowType(*decimal)), decimal),
+      "1.50");
+  for (const auto& [value, type] :
+       std::vector<std::pair<std::string, DataTypePtr>>{{"1.50", decimal},
+                                                        {"-7", byteType()},
+                                                        {"2024-02-29", dateType()},
+                                                        {"NaN", doubleType()},
+                                                        {"1.0E10", doubleType()},
+                                                        {"false", booleanType()},
+                                                        {"x y", stringType()}}) {
+    EXPECT_EQ(text(parsePartitionValue(value, *type, "c"), type), value);
+  }
+  EXPECT_FALSE(parsePartitionValue(std::nullopt, *intType(), "c")->is_valid);
+  EXPECT_FALSE(parsePartitionValue("", *intType(), "c")->is_valid);
+  EXPECT_EQ(conditionOf([] { parsePartitionValue("12x", *intType(), "c"); }), "DELTA_STATE_RECOVER_ERROR");
+  EXPECT_EQ(conditionOf([] { parsePartitionValue("300", *byteType(), "c"); }), "DELTA_STATE_RECOVER_ERROR");
+}
+
+TEST(PartitionValues, MakeHivesFolders) {
+  EXPECT_EQ(partitionFolder({{"a b", stringType()}, {"t", timestampType()}, {"n", intType()}},
+                            {{"a b", "x/y:z"}, {"t", "2024-01-01T10:00:00.000000Z"}, {"n", std::nullopt}}),
+            "a b=x%2Fy%3Az/t=2024-01-01 10%3A00%3A00/n=__HIVE_DEFAULT_PARTITION__/");
+  EXPECT_EQ(unescapeFolder(escapeForFolder("a%2=[{^\"#'*?\\\x01\x7F")), "a%2=[{^\"#'*?\\\x01\x7F");
+}
+
+TEST(StringBounds, AreCutByUtf16Units) {
+  EXPECT_EQ(truncateMinimum("abcdef", 4), "abcd");
+  EXPECT_EQ(truncateMaximum("abcd", 4), "abcd");
+  EXPECT_EQ(truncateMaximum("abcdef", 4), "abcd\x7F");
+  EXPECT_EQ(truncateMaximum("abcdéf", 4), "abcd\xF4\x8F\xBF\xBF");
+  EXPECT_EQ(truncateMinimum("abc\xF0\x9F\x98\x80z", 4), "abc") << "a surrogate pair is not split";
+  const std::string last = "\xF4\x8F\xBF\xBF";
+  EXPECT_EQ(truncateMaximum("ab" + last + "cd", 2), "ab" + last + "\x7F");
+  EXPECT_EQ(truncateMaximum(last + last + last + last, 2), std::nullopt);
+  EXPECT_EQ(truncateMaximum("ab\xFF", 4), std::nullopt);
+  EXPECT_EQ(truncateMinimum("ab\xFF", 4), std::nullopt);
+}
+
+TEST(Statistics, CountBoundsAndNulls) {
+  const SchemaPtr schema =
+      parseSchemaDdl("i INT, d DOUBLE, t TIMESTAMP, s STRUCT<x: BIGINT, y: STRING>, b BOOLEAN, n BIGINT");
+  arrow::Int32Builder ints;
+  arrow::DoubleBuilder doubles;
+  arrow::TimestampBuilder times(toArrowType(*timestampType()), arrow::default_memory_pool());
+  arrow::BooleanBuilder booleans;
+  arrow::Int64Builder inner;
+  arrow::StringBuilder text;
+  ASSERT_TRUE(ints.AppendValues({5, -3}).ok() && ints.AppendNull().ok());
+  ASSERT_TRUE(doubles.AppendValues({1.5, std::nan(""), -2}).ok());
+  ASSERT_TRUE(times.AppendValues({-1, 1'999, 0}).ok());
+  ASSERT_TRUE(booleans.AppendValues(std::vector<bool>{true, false, true}).ok());
+  ASSERT_TRUE(inner.AppendValues({7, 8, 9}).ok());
+  ASSERT_TRUE(text.AppendValues({"q", "p", "zz"}).ok());
+  const auto members = toArrowType(*schema->fields()[3].type);
+  const uint8_t validity = 0b011;  // the third struct is null, so its members are
+  const auto structs = std::make_shared<arrow::StructArray>(
+      members, 3, arrow::ArrayVector{*inner.Finish(), *text.Finish()},
+      arrow::Buffer::FromString(std::string(1, static_cast<char>(validity))));
+  const auto batch =
+      arrow::RecordBatch::Make(toArrowSchema(*schema), 3,
+                               {*ints.Finish(), *doubles.Finish(), *times.Finish(), structs,
+                                *booleans.Finish(), *arrow::MakeArrayOfNull(arrow::int64(), 3)});
+  StatisticsCollector collector(schema, *schema, {});
+  collector.add(*batch);
+  EXPECT_EQ(
+      collector.toJson(),
+      R"({"numRecords":3,"minValues":{"i":-3,"d":-2.0,"t":"1969-12-31T23:59:59.999Z","s":{"x":7,"y":"p"}},)"
+      R"("maxValues":{"i":5,"d":"NaN","t":"1970-01-01T00:00:00.001Z","s":{"x":8,"y":"q"}},)"
+      R"("nullCount":{"i":1,"d":0,"t":0,"s":{"x":1,"y":1},"b":0,"n":3}})");
+  StatisticsCollector two(schema, *schema, {.numIndexedColumns = 2, .tightBounds = true});
+  EXPECT_EQ(two.toJson(),
+            R"({"numRecords":0,"minValues":{},"maxValues":{},"nullCount":{"i":0,"d":0},"tightBounds":true})");
+  StatisticsOptions named;
+  const std::vector<std::string> path = {"S", "y"};
+  named.columns = std::vector<std::vector<std::string>>(1, path);
+  StatisticsCollector one(schema, *schema, named);
+  EXPECT_EQ(nlohmann::json::parse(one.toJson())["nullCount"], (nlohmann::json{{"s", {{"y", 0}}}}));
+}
+
+TEST(SchemaEnforcement, FollowsDeltasRules) {
+  const SchemaPtr table = parseSchemaDdl("a BIGINT, s STRUCT<x: INT>");
+  const auto plan = [&](const char* data, WriteSchemaOptions options = {}) {
+    return planWriteSchema(*table, *parseSchemaDdl(data), options);
+  };
+  EXPECT_EQ(plan("S STRUCT<X: INT>, A BIGINT").dataColumns, (std::vector<int>{1, 0}));
+  EXPECT_EQ(plan("a BIGINT").dataColumns, (std::vector<int>{0, -1}));
+  EXPECT_EQ(conditionOf([&] { plan("a BIGINT, b INT"); }), "DELTA_METADATA_MISMATCH");
+  EXPECT_EQ(conditionOf([&] { plan("s STRUCT<x: INT, y: INT>"); }), "DELTA_METADATA_MISMATCH");
+  EXPECT_EQ(conditionOf([&] { plan("a INT"); }), "DELTA_FAILED_TO_MERGE_FIELDS") << "no cast function";
+  EXPECT_EQ(plan("a INT", {.canCast = true}).tableSchema->simpleString(), table->simpleString());
+  EXPECT_EQ(conditionOf([&] { plan("a STRING", {.canCast = true}); }), "DELTA_FAILED_TO_MERGE_FIELDS");
+  EXPECT_EQ(conditionOf([&] { plan("a BIGINT, A BIGINT"); }), "DELTA_DUPLICATE_COLUMNS_FOUND");
+  const auto merged = plan("b INT, s STRUCT<y: STRING>", {.mergeSchema = true});
+  EXPECT_TRUE(merged.schemaChanged);
+  EXPECT_EQ(merged.tableSchema->simpleString(), "struct<a:bigint,s:struct<x:int,y:string>,b:int>");
+  EXPECT_EQ(conditionOf([&] {
+              planWriteSchema(*parseSchemaDdl("a BIGINT NOT NULL, b INT"), *parseSchemaDdl("b INT"), {});
+            }),
+            "DELTA_NOT_NULL_CONSTRAINT_VIOLATED");
+  EXPECT_EQ(conditionOf([&] {
+              newTableSchema(*DataType::structOf({{"a b", intType()}}), {}, {});
+            }),
+            "DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES");
+  EXPECT_EQ(conditionOf([&] {
+              newTableSchema(*DataType::structOf({{"a", voidType()}}), {}, {.streaming = true});
+            }),
+            "DELTA_NULL_SCHEMA_IN_STREAMING_WRITE");
+}
+
+}  // namespace
+}  // namespace thalweg::delta

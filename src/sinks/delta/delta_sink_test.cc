@@ -1,0 +1,298 @@
+#include <cerrno>
+#include <sstream>
+
+#include <arrow/api.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "common/fault_points.h"
+#include "delta/scan/data_file_reader.h"
+#include "sinks/delta/delta_batch_write.h"
+#include "sinks/delta/delta_stream_sink.h"
+#include "storage/fault_file_system.h"
+#include "types/arrow_types.h"
+#include "types/ddl.h"
+
+namespace thalweg {
+namespace {
+
+using nlohmann::json;
+using Row = std::pair<std::optional<int64_t>, std::optional<std::string>>;
+
+constexpr const char* kQuery = "6f1c7a3e-0000-4000-8000-000000000001";
+
+std::string conditionOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.condition();
+  }
+  return "none";
+}
+
+SchemaPtr idAndName() {
+  return parseSchemaDdl("id BIGINT, name STRING");
+}
+
+std::shared_ptr<arrow::RecordBatch> batchOf(const std::vector<Row>& rows,
+                                            const SchemaPtr& schema = idAndName()) {
+  arrow::Int64Builder ids;
+  arrow::StringBuilder names;
+  for (const auto& [id, name] : rows) {
+    EXPECT_TRUE((id ? ids.Append(*id) : ids.AppendNull()).ok());
+    EXPECT_TRUE((name ? names.Append(*name) : names.AppendNull()).ok());
+  }
+  return arrow::RecordBatch::Make(toArrowSchema(*schema), static_cast<int64_t>(rows.size()),
+                                  {*ids.Finish(), *names.Finish()});
+}
+
+class DeltaSinkTest : public testing::Test {
+ protected:
+  DeltaSinkTest() : store_(std::make_shared<FaultFileSystem>(makeMemoryFileSystem())), table_{store_, "/t"} {
+    log_ = std::make_shared<delta::DeltaLog>(table_);
+  }
+  ~DeltaSinkTest() override { armFaultPoint(""); }
+
+  bool runBatch(int64_t id, const std::vector<Row>& rows, OutputMode mode = OutputMode::Append,
+                DeltaWriteOptions options = {}, const SchemaPtr& schema = idAndName()) {
+    DeltaStreamSink sink(log_, std::move(options));
+    sink.validate(mode, *schema);
+    const auto write = sink.beginBatch({id, kQuery, "run", mode, schema});
+    if (!write) return false;
+    const auto task = write->openTask(0);
+    if (!rows.empty()) task->write(batchOf(rows, schema));
+    task->close();
+    write->commit();
+    return true;
+  }
+
+  // All rows as texts "id/name", sorted.
+  std::vector<std::string> rows() {
+    const auto snapshot = delta::DeltaLog(table_).require();
+    const auto layout = delta::makeTableLayout(table_, snapshot->metadata(), snapshot->schema());
+    std::vector<std::string> texts;
+    for (const delta::AddFile& file : snapshot->liveFiles()) {
+      delta::DataFileReadOptions options;
+      for (size_t i = 0; i < snapshot->schema()->fields().size(); ++i)
+        options.columns.push_back(static_cast<int>(i));
+      delta::DataFileReader reader(layout, file, options);
+      while (const auto batch = reader.next()) {
+        for (int64_t row = 0; row < batch->num_rows(); ++row) {
+          std::string text;
+          for (const auto& column : batch->columns())
+            text += (text.empty() ? "" : "/") + (*column->GetScalar(row))->ToString();
+          texts.push_back(text);
+        }
+      }
+    }
+    std::sort(texts.begin(), texts.end());
+    return texts;
+  }
+
+  std::vector<json> commit(int64_t version) {
+    std::vector<json> actions;
+    std::istringstream lines(store_->readAll(fmt::format("/t/_delta_log/{:020}.json", version)));
+    for (std::string line; std::getline(lines, line);) actions.push_back(json::parse(line));
+    return actions;
+  }
+
+  int64_t version() { return delta::DeltaLog(table_).require()->version(); }
+
+  std::shared_ptr<FaultFileSystem> store_;
+  Location table_;
+  std::shared_ptr<delta::DeltaLog> log_;
+};
+
+TEST_F(DeltaSinkTest, TheFirstBatchMakesTheTable) {
+  ASSERT_TRUE(runBatch(0, {{1, "a"}, {2, std::nullopt}}));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "2/null"}));
+  const auto actions = commit(0);
+  const json& info = actions[0]["commitInfo"];
+  EXPECT_EQ(info["operation"], "STREAMING UPDATE");
+  EXPECT_EQ(info["operationParameters"],
+            (json{{"outputMode", "Append"}, {"queryId", kQuery}, {"epochId", "0"}}));
+  EXPECT_EQ(info["operationMetrics"]["numAddedFiles"], "1");
+  EXPECT_EQ(info["operationMetrics"]["numRemovedFiles"], "0");
+  EXPECT_EQ(info["operationMetrics"]["numOutputRows"], "2");
+  EXPECT_EQ(info["isBlindAppend"], true);
+  EXPECT_EQ(actions[2]["protocol"], (json{{"minReaderVersion", 1}, {"minWriterVersion", 2}}));
+  EXPECT_EQ(actions[3]["txn"]["appId"], kQuery);
+  EXPECT_EQ(actions[3]["txn"]["version"], 0);
+  EXPECT_EQ(
+      actions[4]["add"]["stats"].get<std::string>(),
+      R"({"numRecords":2,"minValues":{"id":1,"name":"a"},"maxValues":{"id":2,"name":"a"},"nullCount":{"id":0,"name":1}})");
+}
+
+TEST_F(DeltaSinkTest, AReplayedBatchIsSkipped) {
+  ASSERT_TRUE(runBatch(0, {{1, "a"}}));
+  ASSERT_TRUE(runBatch(1, {{2, "b"}}));
+  EXPECT_FALSE(runBatch(1, {{2, "b"}}));
+  EXPECT_FALSE(runBatch(0, {{1, "a"}}));
+  log_ = std::make_shared<delta::DeltaLog>(table_);
+  EXPECT_FALSE(runBatch(1, {{2, "b"}}));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "2/b"}));
+}
+
+TEST_F(DeltaSinkTest, ABatchWithoutRowsIsACommitOfItsOwn) {
+  ASSERT_TRUE(runBatch(0, {{1, "a"}}));
+  ASSERT_TRUE(runBatch(1, {}));
+  EXPECT_EQ(version(), 1);
+  EXPECT_EQ(commit(1).size(), 2u) << "commitInfo and txn";
+  EXPECT_FALSE(runBatch(1, {{9, "z"}}));
+}
+
+TEST_F(DeltaSinkTest, CompleteModeReplacesAllRowsInOneCommit) {
+  ASSERT_TRUE(runBatch(0, {{1, "a"}}, OutputMode::Complete));
+  ASSERT_TRUE(runBatch(1, {{1, "b"}, {2, "c"}}, OutputMode::Complete));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/b", "2/c"}));
+  const auto actions = commit(1);
+  EXPECT_EQ(actions[0]["commitInfo"]["operationMetrics"]["numRemovedFiles"], "1");
+  EXPECT_EQ(actions[0]["commitInfo"]["operationParameters"]["outputMode"], "Complete");
+  EXPECT_EQ(actions[0]["commitInfo"]["isBlindAppend"], false);
+}
+
+TEST_F(DeltaSinkTest, UpdateModeIsRefused) {
+  EXPECT_EQ(conditionOf([&] { runBatch(0, {{1, "a"}}, OutputMode::Update); }), "UNSUPPORTED_FEATURE.THALWEG");
+  EXPECT_FALSE(log_->update());
+}
+
+TEST_F(DeltaSinkTest, PartitionsByColumnsAndLeavesThemOutOfFiles) {
+  DeltaWriteOptions options;
+  options.partitionBy = {"NAME"};
+  ASSERT_TRUE(runBatch(0, {{1, "a b"}, {2, ""}, {3, std::nullopt}, {4, "a b"}, {5, "x/y:z"}},
+                       OutputMode::Append, options));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a b", "2/null", "3/null", "4/a b", "5/x/y:z"}));
+  const auto snapshot = log_->update();
+  EXPECT_EQ(snapshot->partitionColumns(), std::vector<std::string>{"name"});
+  std::set<std::string> folders;
+  for (const delta::AddFile& file : snapshot->liveFiles())
+    folders.insert(file.path.substr(0, file.path.find("/part-")));
+  EXPECT_EQ(folders,
+            (std::set<std::string>{"name=a%20b", "name=__HIVE_DEFAULT_PARTITION__", "name=x%252Fy%253Az"}));
+}
+
+TEST_F(DeltaSinkTest, HoldsTheTablesSchema) {
+  ASSERT_TRUE(runBatch(0, {{1, "a"}}));
+  const SchemaPtr other = parseSchemaDdl("id BIGINT, extra STRING");
+  EXPECT_EQ(conditionOf([&] {
+              runBatch(1, {{2, "b"}}, OutputMode::Append, {}, other);
+            }),
+            "DELTA_METADATA_MISMATCH");
+  EXPECT_EQ(conditionOf([&] {
+              runBatch(1, {{2, "b"}}, OutputMode::Append, {}, parseSchemaDdl("id BIGINT, name BIGINT"));
+            }),
+            "DELTA_FAILED_TO_MERGE_FIELDS");
+  DeltaWriteOptions merge;
+  merge.mergeSchema = true;
+  ASSERT_TRUE(runBatch(1, {{2, "b"}}, OutputMode::Append, merge, other));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a/null", "2/null/b"}));
+  ASSERT_TRUE(runBatch(2, {{3, "c"}}, OutputMode::Append, {}, parseSchemaDdl("ID BIGINT, Name STRING")));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a/null", "2/null/b", "3/c/null"}));
+}
+
+TEST_F(DeltaSinkTest, AnAbortedBatchLeavesNothing) {
+  ASSERT_TRUE(runBatch(0, {{1, "a"}}));
+  const size_t files = store_->list("/t").size();
+  DeltaStreamSink sink(log_, {});
+  const auto write = sink.beginBatch({1, kQuery, "run", OutputMode::Append, idAndName()});
+  const auto done = write->openTask(0);
+  done->write(batchOf({{2, "b"}}));
+  done->close();
+  write->openTask(1)->write(batchOf({{3, "c"}}));
+  write->abort();
+  EXPECT_EQ(store_->list("/t").size(), files);
+  EXPECT_EQ(version(), 0);
+}
+
+TEST_F(DeltaSinkTest, EveryFailingStepIsRepairedByTheReplay) {
+  ASSERT_TRUE(runBatch(0, {{1, "a"}}));
+  int64_t batch = 1;
+  for (const char* point : {"dataFile.before", "dataFile.during", "dataFile.after", "deltaCommit.before",
+                            "deltaCommit.temp", "deltaCommit.after"}) {
+    SCOPED_TRACE(point);
+    armFaultPoint(std::string(point) + "=error");
+    EXPECT_NE(conditionOf([&] { runBatch(batch, {{batch, "x"}}); }), "none");
+    armFaultPoint("");
+    log_ = std::make_shared<delta::DeltaLog>(table_);
+    runBatch(batch, {{batch, "x"}});
+    ++batch;
+  }
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "1/x", "2/x", "3/x", "4/x", "5/x", "6/x"}));
+}
+
+TEST_F(DeltaSinkTest, AFullDiskAtAnyWriteCommitsNothing) {
+  ASSERT_TRUE(runBatch(0, {{1, "a"}}));
+  store_->clear();
+  ASSERT_TRUE(runBatch(1, {{2, "b"}}));
+  const int64_t writes = store_->calls(FileOperation::StreamWrite);
+  for (int64_t call = 1; call <= writes; ++call) {
+    store_->clear();
+    store_->inject({.operation = FileOperation::StreamWrite, .call = call, .errorNumber = ENOSPC});
+    EXPECT_EQ(conditionOf([&] { runBatch(2, {{3, "c"}}); }), "STORAGE_FAILURE") << call;
+  }
+  store_->clear();
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "2/b"}));
+  ASSERT_TRUE(runBatch(2, {{3, "c"}}));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "2/b", "3/c"}));
+}
+
+TEST_F(DeltaSinkTest, ALostAnswerOfTheCommitIsResolved) {
+  ASSERT_TRUE(runBatch(0, {{1, "a"}}));
+  store_->clear();
+  store_->inject({.operation = FileOperation::PutIfAbsent, .call = 1, .afterEffect = true});
+  ASSERT_TRUE(runBatch(1, {{2, "b"}}));
+  store_->clear();
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "2/b"}));
+}
+
+TEST_F(DeltaSinkTest, ASecondWriterOfTheSameBatchLoses) {
+  ASSERT_TRUE(runBatch(0, {{1, "a"}}));
+  DeltaStreamSink sink(log_, {});
+  const auto late = sink.beginBatch({1, kQuery, "zombie", OutputMode::Append, idAndName()});
+  const auto task = late->openTask(0);
+  task->write(batchOf({{2, "b"}}));
+  task->close();
+  ASSERT_TRUE(runBatch(1, {{2, "b"}}));
+  EXPECT_EQ(conditionOf([&] { late->commit(); }), "DELTA_CONCURRENT_TRANSACTION");
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "2/b"}));
+}
+
+class DeltaBatchWriteTest : public DeltaSinkTest {
+ protected:
+  bool write(SaveMode mode, const std::vector<Row>& rows, DeltaWriteOptions options = {}) {
+    const auto write = beginDeltaWrite(log_, mode, idAndName(), std::move(options));
+    if (!write) return false;
+    const auto task = write->openTask(0);
+    task->write(batchOf(rows));
+    task->close();
+    write->commit();
+    return true;
+  }
+};
+
+TEST_F(DeltaBatchWriteTest, SaveModesDoAsSparkSays) {
+  EXPECT_TRUE(write(SaveMode::ErrorIfExists, {{1, "a"}}));
+  EXPECT_EQ(conditionOf([&] { write(SaveMode::ErrorIfExists, {{1, "a"}}); }), "DELTA_PATH_EXISTS");
+  EXPECT_FALSE(write(SaveMode::Ignore, {{2, "b"}}));
+  EXPECT_TRUE(write(SaveMode::Append, {{3, "c"}}));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "3/c"}));
+  EXPECT_TRUE(write(SaveMode::Overwrite, {{4, "d"}}));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"4/d"}));
+  const json info = commit(2)[0]["commitInfo"];
+  EXPECT_EQ(info["operation"], "WRITE");
+  EXPECT_EQ(info["operationParameters"], (json{{"mode", "Overwrite"}, {"partitionBy", "[]"}}));
+  EXPECT_EQ(info["operationMetrics"]["numRemovedFiles"], "2");
+}
+
+TEST_F(DeltaBatchWriteTest, ANamedTransactionIsWrittenOnce) {
+  DeltaWriteOptions options;
+  options.txnAppId = "job";
+  options.txnVersion = 7;
+  EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}}, options));
+  EXPECT_FALSE(write(SaveMode::Append, {{1, "a"}}, options));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a"}));
+}
+
+}  // namespace
+}  // namespace thalweg
