@@ -7,7 +7,7 @@
 #include "session/server_state.h"
 #include "session/show_string.h"
 #include "sinks/console/console_sink.h"
-#include "sinks/delta/delta_batch_writer.h"
+#include "sinks/delta/delta_batch_write.h"
 #include "sinks/delta/delta_stream_sink.h"
 #include "sinks/noop/noop_sink.h"
 #include "sources/delta/delta_table.h"

@@ -3,6 +3,7 @@
 #include <spark/connect/base.pb.h>
 
 #include "common/error.h"
+#include "common/secret.h"
 #include "exec/planner/planner.h"
 #include "plan/analyze/proto_types.h"
 #include "plan/optimize/optimizer.h"

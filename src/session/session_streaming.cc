@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/logging.h"
+#include "common/secret.h"
 #include "common/uuid.h"
 #include "session/session.h"
 #include "session/timer.h"
@@ -88,7 +89,7 @@ class OneEnding {
  public:
   explicit OneEnding(std::shared_ptr<ResponseSink> sink) : sink_(std::move(sink)) {}
   template <typename F>
-  void end(F&& f) {
+  void end(F f) {
     if (done_.exchange(true)) return;
     try {
       f(*sink_);
@@ -243,10 +244,11 @@ bool Session::queryCommand(const proto::StreamingQueryCommand& command, const st
       // The wait holds no thread: the query's end, the timeout or a cancellation ends the operation.
       auto ending = std::make_shared<OneEnding>(sink);
       ending->watchCancellation(ending);
-      auto answer = [query, response](ResponseSink& out) mutable {
+      auto answer = [query, response](ResponseSink& out) {
         if (const auto failure = query->exception()) throw *failure;
-        response.mutable_streaming_query_command_result()->mutable_await_termination()->set_terminated(!query->isActive());
-        out.send(std::move(response));
+        proto::ExecutePlanResponse message = response;
+        message.mutable_streaming_query_command_result()->mutable_await_termination()->set_terminated(!query->isActive());
+        out.send(std::move(message));
       };
       if (command.await_termination().has_timeout_ms()) {
         runAfter(timeoutOf(command.await_termination().timeout_ms()), [ending, answer] { ending->end(answer); });
@@ -286,10 +288,11 @@ bool Session::managerCommand(const proto::StreamingQueryManagerCommand& command,
       auto ending = std::make_shared<OneEnding>(sink);
       ending->watchCancellation(ending);
       auto answer = [response](bool terminated, std::optional<Error> failure) {
-        return [response, terminated, failure](ResponseSink& out) mutable {
+        return [response, terminated, failure](ResponseSink& out) {
           if (failure) throw *failure;
-          response.mutable_streaming_query_manager_command_result()->mutable_await_any_termination()->set_terminated(terminated);
-          out.send(std::move(response));
+          proto::ExecutePlanResponse message = response;
+          message.mutable_streaming_query_manager_command_result()->mutable_await_any_termination()->set_terminated(terminated);
+          out.send(std::move(message));
         };
       };
       if (command.await_any_termination().has_timeout_ms()) {

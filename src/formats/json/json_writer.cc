@@ -7,9 +7,9 @@
 
 #include "common/error.h"
 #include "formats/json/json_reader.h"
-#include "formats/text_values/calendar.h"
-#include "formats/text_values/number_text.h"
-#include "formats/text_values/time_text.h"
+#include "types/text/calendar.h"
+#include "types/text/number_text.h"
+#include "types/text/time_text.h"
 
 namespace thalweg {
 namespace {

@@ -7,7 +7,7 @@
 #include <arrow/type_fwd.h>
 
 #include "formats/json/json_options.h"
-#include "formats/text_values/datetime_pattern.h"
+#include "types/text/datetime_pattern.h"
 #include "types/data_type.h"
 
 namespace thalweg {

@@ -8,8 +8,6 @@
 
 namespace thalweg {
 
-enum class SaveMode { Append, Overwrite, ErrorIfExists, Ignore };
-
 // Starts a write; null where nothing is to be done (ignore on a table that exists, or txnAppId/txnVersion
 // already there). Throws Error DELTA_PATH_EXISTS for ErrorIfExists on a table that exists, and the errors of
 // schema enforcement.
