@@ -123,7 +123,7 @@ JsonColumn::JsonColumn(const JsonNode& node, arrow::MemoryPool* pool)
 void JsonColumn::appendNull() {
   if (nullCount_++ == 0) {
     const auto before = static_cast<size_t>(length_);
-    std::memset(valid_.reserve(before), 1, before);
+    if (before > 0) std::memset(valid_.reserve(before), 1, before);
     valid_.setSize(before);
   }
   valid_.append<uint8_t>(0);

@@ -38,6 +38,7 @@ class GrowingBuffer {
     size_ += sizeof(T);
   }
   void append(const void* bytes, size_t count) {
+    if (count == 0) return;
     std::memcpy(reserve(count), bytes, count);
     size_ += count;
   }
