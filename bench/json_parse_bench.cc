@@ -1,5 +1,5 @@
-// from_json's throughput on one thread: flat records of about 113 bytes into five columns, a batch of 64 k rows at a time.
-// Prints records per CPU second. Usage: json_parse_bench [seconds]
+// from_json's throughput on one thread: flat records of about 113 bytes into five columns, a batch of 64 k
+// rows at a time. Prints records per CPU second. Usage: json_parse_bench [seconds]
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -39,7 +39,8 @@ int main(int argc, char** argv) {
   constexpr int kRows = 65'536;
   const auto texts = makeRecords(kRows);
   const thalweg::JsonParser parser(
-      thalweg::parseSchemaDdl("user_id string, product_id string, action string, timestamp timestamp, price double"),
+      thalweg::parseSchemaDdl(
+          "user_id string, product_id string, action string, timestamp timestamp, price double"),
       thalweg::JsonOptions::parse({}));
   auto run = [&](const char* name, bool fast) {
     auto worker = parser.newWorker();
@@ -52,8 +53,8 @@ int main(int argc, char** argv) {
       rows += worker->parse(*texts)->length();
       used = cpuSeconds() - start;
     }
-    std::printf("%-6s %.2f M records per CPU second, %.0f ns a record\n", name, static_cast<double>(rows) / used / 1e6,
-                used / static_cast<double>(rows) * 1e9);
+    std::printf("%-6s %.2f M records per CPU second, %.0f ns a record\n", name,
+                static_cast<double>(rows) / used / 1e6, used / static_cast<double>(rows) * 1e9);
   };
   run("fast", true);
   run("exact", false);

@@ -2,6 +2,8 @@
 
 #include <unordered_map>
 
+#include <arrow/compute/initialize.h>
+
 #include "common/error.h"
 
 namespace thalweg {
@@ -9,6 +11,8 @@ namespace {
 
 const std::unordered_map<std::string, const FunctionRow*>& index() {
   static const auto map = [] {
+    // Kernels call Arrow's own by name: they must be there before the first call.
+    THALWEG_ASSERT(arrow::compute::Initialize().ok());
     std::unordered_map<std::string, const FunctionRow*> made;
     for (auto family : {operatorFunctions(), conditionalFunctions(), stringFunctions(), datetimeFunctions(), jsonFunctions(),
                         collectionFunctions(), mathFunctions(), aggregateFunctions()}) {

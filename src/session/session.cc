@@ -1,5 +1,6 @@
 #include "session/session.h"
 
+#include <arrow/compute/initialize.h>
 #include <spark/connect/base.pb.h>
 
 #include "common/error.h"
@@ -31,6 +32,8 @@ ServerState::ServerState(const ServerOptions& serverOptions)
       pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
       deltaLogs(std::make_shared<DeltaLogs>(pool)),
       formats(FileSystemRegistry(PathPolicy(serverOptions.allowedRoots))) {
+  // Operators call Arrow's kernels by name.
+  THALWEG_ASSERT(arrow::compute::Initialize().ok());
   registerFormats(&formats, deltaLogs);
 }
 

@@ -122,7 +122,8 @@ JsonOutcome ExactJsonParser::parseRoot(std::vector<JsonCell>* rows) {
   } else {
     if (root_.type == TypeId::Array && token == JsonToken::StartArray) {
       result = convertArray(root_.children[0], &cell, false);
-    } else if (root_.type == TypeId::Array && token == JsonToken::StartObject && root_.children[0].type == TypeId::Struct) {
+    } else if (root_.type == TypeId::Array && token == JsonToken::StartObject &&
+               root_.children[0].type == TypeId::Struct) {
       // One object stands for an array of it.
       JsonCell element;
       result = convertObject(root_.children[0], &element);
@@ -152,7 +153,8 @@ ExactJsonParser::Result ExactJsonParser::convert(const JsonNode& node, JsonCell*
   while (reader_.token() == JsonToken::FieldName) {
     if (!reader_.next()) return failed();
   }
-  if (reader_.token() == JsonToken::None || reader_.token() == JsonToken::Null || node.type == TypeId::Void) return Result::Ok;
+  if (reader_.token() == JsonToken::None || reader_.token() == JsonToken::Null || node.type == TypeId::Void)
+    return Result::Ok;
   const Result result = convertToken(node, cell);
   cell->isNull = result == Result::Failed;
   if (result != Result::Failed) return result;
@@ -219,7 +221,8 @@ ExactJsonParser::Result ExactJsonParser::convertObject(const JsonNode& node, Jso
   }
 }
 
-ExactJsonParser::Result ExactJsonParser::convertArray(const JsonNode& element, JsonCell* cell, bool nullsFail) {
+ExactJsonParser::Result ExactJsonParser::convertArray(const JsonNode& element, JsonCell* cell,
+                                                      bool nullsFail) {
   cell->isNull = false;
   Result outcome = Result::Ok;
   for (;;) {
@@ -260,7 +263,8 @@ ExactJsonParser::Result ExactJsonParser::convertMap(const JsonNode& node, JsonCe
 
 ExactJsonParser::Result ExactJsonParser::convertInteger(const JsonNode& node, JsonCell* cell) {
   const IntegerRange range = rangeOf(node.type);
-  if (reader_.token() != JsonToken::Int || !parseLong(reader_.numberText(), &cell->integer)) return Result::Failed;
+  if (reader_.token() != JsonToken::Int || !parseLong(reader_.numberText(), &cell->integer))
+    return Result::Failed;
   return cell->integer >= range.minimum && cell->integer <= range.maximum ? Result::Ok : Result::Failed;
 }
 
@@ -290,7 +294,8 @@ ExactJsonParser::Result ExactJsonParser::convertFloating(const JsonNode& node, J
     if (known) return Result::Ok;
   }
   const std::string* name = reader_.currentName();
-  return failed({JsonFailure::Cause::StringAsType, name ? *name : "", std::string(text), node.sparkType->sqlString()});
+  return failed(
+      {JsonFailure::Cause::StringAsType, name ? *name : "", std::string(text), node.sparkType->sqlString()});
 }
 
 ExactJsonParser::Result ExactJsonParser::convertDecimal(const JsonNode& node, JsonCell* cell) {
@@ -309,7 +314,8 @@ ExactJsonParser::Result ExactJsonParser::convertDecimal(const JsonNode& node, Js
     }
     text = withoutCommas;
   }
-  return parseDecimal(text, node.precision, node.scale, &cell->decimal) == DecimalParse::Ok ? Result::Ok : Result::Failed;
+  return parseDecimal(text, node.precision, node.scale, &cell->decimal) == DecimalParse::Ok ? Result::Ok
+                                                                                            : Result::Failed;
 }
 
 ExactJsonParser::Result ExactJsonParser::convertText(JsonCell* cell) {
@@ -333,16 +339,19 @@ ExactJsonParser::Result ExactJsonParser::convertTime(const JsonNode& node, JsonC
     return Result::Ok;
   }
   std::string_view text;
-  if (reader_.token() != JsonToken::String || !reader_.readString(&text) || text.empty()) return Result::Failed;
+  if (reader_.token() != JsonToken::String || !reader_.readString(&text) || text.empty())
+    return Result::Failed;
   return parseTime(node.type, text, &cell->integer) ? Result::Ok : Result::Failed;
 }
 
 bool ExactJsonParser::parseTime(TypeId type, std::string_view text, int64_t* value) const {
   std::optional<int64_t> parsed;
   if (type == TypeId::Timestamp) {
-    parsed = formats_.timestamp ? formats_.timestamp->parseTimestamp(text, options_.zone) : parseTimestamp(text, options_.zone);
+    parsed = formats_.timestamp ? formats_.timestamp->parseTimestamp(text, options_.zone)
+                                : parseTimestamp(text, options_.zone);
   } else if (type == TypeId::TimestampNtz) {
-    parsed = formats_.timestampNtz ? formats_.timestampNtz->parseTimestampNtz(text) : parseTimestampNtz(text, false);
+    parsed = formats_.timestampNtz ? formats_.timestampNtz->parseTimestampNtz(text)
+                                   : parseTimestampNtz(text, false);
   } else if (formats_.date) {
     parsed = formats_.date->parseDate(text);
   } else {

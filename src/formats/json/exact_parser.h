@@ -16,8 +16,8 @@
 
 namespace thalweg {
 
-// A value of any type on its way into a column; which member counts follows from the JsonNode. Children: a struct's
-// fields, an array's elements, a map's keys and values in turn.
+// A value of any type on its way into a column; which member counts follows from the JsonNode. Children: a
+// struct's fields, an array's elements, a map's keys and values in turn.
 struct JsonCell {
   bool isNull = true;
   int64_t integer = 0;  // integers, booleans, dates, timestamps
@@ -50,9 +50,9 @@ struct JsonFormats {
   std::shared_ptr<const DateTimePattern> timestamp;     // null: cast grammar
   std::shared_ptr<const DateTimePattern> timestampNtz;  // null: cast grammar
   std::shared_ptr<const DateTimePattern> date;          // null: cast grammar
-  bool arraysAsStructs = false;  // a root array gives a row an element
-  bool strictUtf8 = false;       // files: a string that is not UTF-8 is malformed
-  bool rawStrings = false;       // files: string columns take other values' bytes as they are
+  bool arraysAsStructs = false;                         // a root array gives a row an element
+  bool strictUtf8 = false;                              // files: a string that is not UTF-8 is malformed
+  bool rawStrings = false;  // files: string columns take other values' bytes as they are
 };
 
 // Holds a reader and its memory; one a thread. The node, options and formats must outlive it.

@@ -22,7 +22,9 @@ constexpr size_t kMaxNumberLength = 200;
 constexpr size_t kMaxNameLength = 1000;
 constexpr size_t kMaxStringLength = 1'000'000;
 
-bool isDigit(char c) { return static_cast<unsigned char>(c - '0') <= 9; }
+bool isDigit(char c) {
+  return static_cast<unsigned char>(c - '0') <= 9;
+}
 
 // Powers of ten that a double holds exactly.
 constexpr double kPowersOfTen[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -120,7 +122,8 @@ bool readHex4(std::string_view text, size_t at, uint32_t* unit) {
 FastJsonParser::FastJsonParser(const JsonPlan& plan, JsonRowWriter* writer) : plan_(plan), writer_(writer) {
   const JsonOptions defaults;
   usable_ = plan.options.maxNestingDepth >= defaults.maxNestingDepth &&
-            plan.options.maxNumberLength >= defaults.maxNumberLength && plan.options.maxStringLength >= kMaxStringLength;
+            plan.options.maxNumberLength >= defaults.maxNumberLength &&
+            plan.options.maxStringLength >= kMaxStringLength;
   root_.node = &plan.parsed;
   root_.column = &writer->column();
   if (plan.parsed.type == TypeId::Struct) {
@@ -353,7 +356,8 @@ const char* FastJsonParser::stringEnd(const char* p, bool* plain) {
     const __m128i quote = _mm_cmpeq_epi8(chunk, _mm_set1_epi8('"'));
     const __m128i backslash = _mm_cmpeq_epi8(chunk, _mm_set1_epi8('\\'));
     const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(chunk, _mm_set1_epi8(0x1f)), chunk);
-    const auto stops = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control)));
+    const auto stops =
+        static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control)));
     const auto high = static_cast<unsigned>(_mm_movemask_epi8(chunk));
     if (stops == 0) {
       if (high) ascii_ = false;
@@ -364,7 +368,9 @@ const char* FastJsonParser::stringEnd(const char* p, bool* plain) {
     if (high & ((1U << at) - 1)) ascii_ = false;
     p += at;
 #else
-    const auto plainByte = [](char c) { return static_cast<unsigned char>(c) >= ' ' && c != '"' && c != '\\'; };
+    const auto plainByte = [](char c) {
+      return static_cast<unsigned char>(c) >= ' ' && c != '"' && c != '\\';
+    };
     while (p < end_ && plainByte(*p)) {
       if (static_cast<unsigned char>(*p) >= 0x80) ascii_ = false;
       ++p;
@@ -438,7 +444,9 @@ bool FastJsonParser::unescape(std::string_view raw, std::string* out) const {
     i += 4;
     if (unit >= 0xd800 && unit <= 0xdfff) {
       uint32_t low = 0;
-      if (unit > 0xdbff || raw.substr(i, 2) != "\\u" || !readHex4(raw, i + 2, &low) || low < 0xdc00 || low > 0xdfff) return false;
+      if (unit > 0xdbff || raw.substr(i, 2) != "\\u" || !readHex4(raw, i + 2, &low) || low < 0xdc00 ||
+          low > 0xdfff)
+        return false;
       i += 6;
       unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
     }
@@ -490,7 +498,8 @@ bool FastJsonParser::storeText(std::string_view text, Target& target) {
     }
     case TypeId::TimestampNtz: {
       if (text.empty()) return false;
-      const auto parsed = formats.timestampNtz ? formats.timestampNtz->parseTimestampNtz(text) : parseTimestampNtz(text, false);
+      const auto parsed = formats.timestampNtz ? formats.timestampNtz->parseTimestampNtz(text)
+                                               : parseTimestampNtz(text, false);
       if (parsed) column.appendValue(*parsed);
       return parsed.has_value();
     }
@@ -503,7 +512,8 @@ bool FastJsonParser::storeText(std::string_view text, Target& target) {
     case TypeId::Decimal: {
       arrow::Decimal128 value;
       if (text.find(',') != std::string_view::npos) return false;
-      if (parseDecimal(text, target.node->precision, target.node->scale, &value) != DecimalParse::Ok) return false;
+      if (parseDecimal(text, target.node->precision, target.node->scale, &value) != DecimalParse::Ok)
+        return false;
       column.appendValue(value.ToBytes());
       return true;
     }
@@ -536,28 +546,39 @@ const char* FastJsonParser::number(const char* p, Target& target) {
       column.appendValue(number.text() == "-0" ? 0.0F : plainNumberToFloat(number.text()));
       return number.end;
     case TypeId::Long:
-      if (!toInteger(number, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), &integer)) return nullptr;
+      if (!toInteger(number, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(),
+                     &integer))
+        return nullptr;
       column.appendValue(integer);
       return number.end;
     case TypeId::Int:
-      if (!toInteger(number, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max(), &integer)) return nullptr;
+      if (!toInteger(number, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max(),
+                     &integer))
+        return nullptr;
       column.appendValue(static_cast<int32_t>(integer));
       return number.end;
     case TypeId::Short:
-      if (!toInteger(number, std::numeric_limits<int16_t>::min(), std::numeric_limits<int16_t>::max(), &integer)) return nullptr;
+      if (!toInteger(number, std::numeric_limits<int16_t>::min(), std::numeric_limits<int16_t>::max(),
+                     &integer))
+        return nullptr;
       column.appendValue(static_cast<int16_t>(integer));
       return number.end;
     case TypeId::Byte:
-      if (!toInteger(number, std::numeric_limits<int8_t>::min(), std::numeric_limits<int8_t>::max(), &integer)) return nullptr;
+      if (!toInteger(number, std::numeric_limits<int8_t>::min(), std::numeric_limits<int8_t>::max(),
+                     &integer))
+        return nullptr;
       column.appendValue(static_cast<int8_t>(integer));
       return number.end;
     case TypeId::Timestamp:
-      if (!toInteger(number, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(), &integer)) return nullptr;
+      if (!toInteger(number, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(),
+                     &integer))
+        return nullptr;
       column.appendValue(static_cast<int64_t>(static_cast<uint64_t>(integer) * 1'000'000U));
       return number.end;
     case TypeId::Decimal: {
       arrow::Decimal128 value;
-      if (parseDecimal(number.text(), target.node->precision, target.node->scale, &value) != DecimalParse::Ok) return nullptr;
+      if (parseDecimal(number.text(), target.node->precision, target.node->scale, &value) != DecimalParse::Ok)
+        return nullptr;
       column.appendValue(value.ToBytes());
       return number.end;
     }

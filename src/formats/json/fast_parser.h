@@ -1,4 +1,5 @@
-// The fast way through a record: strict JSON whose every value fits the schema, read once, straight into columns.
+// The fast way through a record: strict JSON whose every value fits the schema, read once, straight into
+// columns.
 #pragma once
 
 #include <array>
@@ -11,8 +12,8 @@
 
 namespace thalweg {
 
-// Takes a record only after all of it has been checked; for every other record says so and leaves no trace, and
-// ExactJsonParser gives the answer. One a thread; plan and writer must outlive it.
+// Takes a record only after all of it has been checked; for every other record says so and leaves no trace,
+// and ExactJsonParser gives the answer. One a thread; plan and writer must outlive it.
 class FastJsonParser {
  public:
   // So many bytes behind a record must be readable, whatever they hold: other records, or padding.
@@ -27,8 +28,8 @@ class FastJsonParser {
   bool parse(std::string_view record);
 
  private:
-  // How the last object wrote the field at one place: all bytes from the end of the value before it (or the opening brace)
-  // to the beginning of its own value.
+  // How the last object wrote the field at one place: all bytes from the end of the value before it (or the
+  // opening brace) to the beginning of its own value.
   struct Step {
     static constexpr size_t kMaxBytes = 48;
     std::array<char, kMaxBytes> bytes{};

@@ -33,7 +33,9 @@ size_t fixedWidth(TypeId type) {
   }
 }
 
-JsonNode keyNode() { return JsonNode::compile(stringType()); }
+JsonNode keyNode() {
+  return JsonNode::compile(stringType());
+}
 
 // One bit a byte, lowest first.
 std::shared_ptr<arrow::Buffer> packBits(const uint8_t* bytes, int64_t count, arrow::MemoryPool* pool) {
@@ -41,7 +43,8 @@ std::shared_ptr<arrow::Buffer> packBits(const uint8_t* bytes, int64_t count, arr
   const size_t size = static_cast<size_t>((count + 7) / 8);
   uint8_t* out = bits.reserve(size);
   std::memset(out, 0, size);
-  for (int64_t i = 0; i < count; ++i) out[i >> 3] = static_cast<uint8_t>(out[i >> 3] | (bytes[i] & 1) << (i & 7));
+  for (int64_t i = 0; i < count; ++i)
+    out[i >> 3] = static_cast<uint8_t>(out[i >> 3] | (bytes[i] & 1) << (i & 7));
   bits.setSize(size);
   return bits.finish();
 }
@@ -56,7 +59,8 @@ void GrowingBuffer::grow(size_t bytes) {
   constexpr size_t kSmallest = 256;
   const size_t wanted = std::max({kSmallest, capacity_ * 2, size_ + bytes});
   if (size_ + bytes > kMaxBytes) {
-    throw Error("OUT_OF_MEMORY", "A column of parsed JSON would pass 2 GB in one batch: make batches smaller.");
+    throw Error("OUT_OF_MEMORY",
+                "A column of parsed JSON would pass 2 GB in one batch: make batches smaller.");
   }
   arrow::Status status;
   if (!buffer_) {
@@ -66,7 +70,8 @@ void GrowingBuffer::grow(size_t bytes) {
   } else {
     status = buffer_->Resize(static_cast<int64_t>(wanted), false);
   }
-  if (!status.ok()) throw Error("OUT_OF_MEMORY", "No memory for a column of parsed JSON: " + status.message());
+  if (!status.ok())
+    throw Error("OUT_OF_MEMORY", "No memory for a column of parsed JSON: " + status.message());
   data_ = buffer_->mutable_data();
   capacity_ = static_cast<size_t>(buffer_->size());
 }
@@ -118,7 +123,7 @@ JsonColumn::JsonColumn(const JsonNode& node, arrow::MemoryPool* pool)
 void JsonColumn::appendNull() {
   if (nullCount_++ == 0) {
     const auto before = static_cast<size_t>(length_);
-    std::memset(valid_.reserve(before), 1, before);
+    if (before > 0) std::memset(valid_.reserve(before), 1, before);
     valid_.setSize(before);
   }
   valid_.append<uint8_t>(0);
@@ -154,7 +159,9 @@ void JsonColumn::closeList() {
 int32_t JsonColumn::endOffset(int64_t row) const {
   if (row == 0) return 0;
   int32_t offset = 0;
-  std::memcpy(&offset, const_cast<GrowingBuffer&>(offsets_).data() + static_cast<size_t>(row - 1) * sizeof offset, sizeof offset);
+  std::memcpy(&offset,
+              const_cast<GrowingBuffer&>(offsets_).data() + static_cast<size_t>(row - 1) * sizeof offset,
+              sizeof offset);
   return offset;
 }
 
@@ -221,7 +228,8 @@ std::shared_ptr<arrow::ArrayData> JsonColumn::finish() {
     case Layout::Map: {
       const auto& entryType = type_->field(0)->type();
       const int64_t entries = children_[0].length();
-      children.push_back(arrow::ArrayData::Make(entryType, entries, {nullptr}, {children_[0].finish(), children_[1].finish()}, 0));
+      children.push_back(arrow::ArrayData::Make(entryType, entries, {nullptr},
+                                                {children_[0].finish(), children_[1].finish()}, 0));
       break;
     }
     case Layout::Null:

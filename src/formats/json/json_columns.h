@@ -1,4 +1,5 @@
-// Growing columns that parsers append to: Arrow's layout without a status an append, and with the means to take back rows.
+// Growing columns that parsers append to: Arrow's layout without a status an append, and with the means to
+// take back rows.
 #pragma once
 
 #include <cstdint>
@@ -37,6 +38,7 @@ class GrowingBuffer {
     size_ += sizeof(T);
   }
   void append(const void* bytes, size_t count) {
+    if (count == 0) return;
     std::memcpy(reserve(count), bytes, count);
     size_ += count;
   }
@@ -77,7 +79,8 @@ class JsonColumn {
     offsets_.append(static_cast<int32_t>(values_.size()));
     markValid();
   }
-  // After a list's elements, a map's entries (child 0 keys, child 1 values) or a struct's fields were appended.
+  // After a list's elements, a map's entries (child 0 keys, child 1 values) or a struct's fields were
+  // appended.
   void closeList();
   void closeStruct() { markValid(); }
 

@@ -10,7 +10,8 @@ namespace {
 uint32_t unitAt(std::string_view bytes, size_t at, size_t width, bool little) {
   uint32_t unit = 0;
   for (size_t i = 0; i < width; ++i) {
-    const auto byte = static_cast<uint32_t>(static_cast<unsigned char>(bytes[at + (little ? width - 1 - i : i)]));
+    const auto byte =
+        static_cast<uint32_t>(static_cast<unsigned char>(bytes[at + (little ? width - 1 - i : i)]));
     unit = unit << 8 | byte;
   }
   return unit;
@@ -49,7 +50,9 @@ void decodeUtf32(std::string_view bytes, bool little, std::string* out) {
 
 std::string_view detectJsonEncoding(std::string_view bytes, size_t* markSize) {
   *markSize = 0;
-  const auto byte = [bytes](size_t i) { return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0xffU; };
+  const auto byte = [bytes](size_t i) {
+    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0xffU;
+  };
   if (bytes.starts_with("\xef\xbb\xbf")) {
     *markSize = 3;
     return "UTF-8";
@@ -82,7 +85,8 @@ void decodeText(std::string_view bytes, std::string_view encoding, std::string* 
   if (encoding == "UTF-16" || encoding == "UTF-32") {
     const std::string_view found = detectJsonEncoding(bytes, &mark);
     const bool little = mark > 0 && found.ends_with("LE");
-    encoding == "UTF-16" ? decodeUtf16(bytes.substr(mark), little, out) : decodeUtf32(bytes.substr(mark), little, out);
+    encoding == "UTF-16" ? decodeUtf16(bytes.substr(mark), little, out)
+                         : decodeUtf32(bytes.substr(mark), little, out);
   } else if (encoding == "UTF-16LE" || encoding == "UTF-16BE") {
     decodeUtf16(bytes, encoding.ends_with("LE"), out);
   } else if (encoding == "UTF-32LE" || encoding == "UTF-32BE") {
@@ -90,7 +94,8 @@ void decodeText(std::string_view bytes, std::string_view encoding, std::string* 
   } else if (encoding == "ISO-8859-1") {
     for (char c : bytes) appendUtf8(static_cast<unsigned char>(c), out);
   } else if (encoding == "US-ASCII") {
-    for (char c : bytes) appendUtf8(static_cast<unsigned char>(c) < 0x80 ? static_cast<unsigned char>(c) : 0xfffd, out);
+    for (char c : bytes)
+      appendUtf8(static_cast<unsigned char>(c) < 0x80 ? static_cast<unsigned char>(c) : 0xfffd, out);
   } else {
     decodeLikeJava(bytes, out);
   }

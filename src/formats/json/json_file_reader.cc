@@ -28,17 +28,21 @@ JsonFileFormat::JsonFileFormat(SchemaPtr schema, JsonOptions options)
 
 JsonFileFormat::~JsonFileFormat() = default;
 
-const SchemaPtr& JsonFileFormat::schema() const { return plan_->resultType; }
+const SchemaPtr& JsonFileFormat::schema() const {
+  return plan_->resultType;
+}
 
 struct JsonFileReader::State {
-  State(const JsonPlan& givenPlan, std::shared_ptr<arrow::io::InputStream> givenStream, arrow::MemoryPool* pool)
+  State(const JsonPlan& givenPlan, std::shared_ptr<arrow::io::InputStream> givenStream,
+        arrow::MemoryPool* pool)
       : plan(givenPlan),
         stream(std::move(givenStream)),
         writer(plan, pool),
         exact(plan.parsed, plan.options, plan.formats),
         fast(plan, &writer),
         schema(toArrowSchema(*plan.resultType)) {
-    if (plan.options.lineSeparator) separator = encodeAscii(*plan.options.lineSeparator, plan.options.encoding);
+    if (plan.options.lineSeparator)
+      separator = encodeAscii(*plan.options.lineSeparator, plan.options.encoding);
   }
 
   // Reads on, behind what is not used yet. False at the stream's end.
@@ -58,7 +62,9 @@ struct JsonFileReader::State {
     buffer.resize(have + size + FastJsonParser::kPadding);
     std::memset(buffer.data() + have + size, 0, FastJsonParser::kPadding);
     atEnd = size == 0;
-    if (atStart && !atEnd && plan.options.encoding.empty() && std::string_view(buffer).starts_with("\xef\xbb\xbf")) begin = 3;
+    if (atStart && !atEnd && plan.options.encoding.empty() &&
+        std::string_view(buffer).starts_with("\xef\xbb\xbf"))
+      begin = 3;
     atStart = false;
     return !atEnd;
   }
@@ -115,7 +121,9 @@ struct JsonFileReader::State {
 
   // Units of two and four bytes are found at their own places only.
   size_t findAligned(std::string_view data, size_t from) const {
-    const size_t width = plan.options.encoding.starts_with("UTF-16") ? 2 : (plan.options.encoding.starts_with("UTF-32") ? 4 : 1);
+    const size_t width = plan.options.encoding.starts_with("UTF-16")
+                             ? 2
+                             : (plan.options.encoding.starts_with("UTF-32") ? 4 : 1);
     size_t at = data.find(separator, from);
     while (at != std::string_view::npos && (at - begin) % width != 0) at = data.find(separator, at + 1);
     return at;
@@ -148,7 +156,8 @@ struct JsonFileReader::State {
       return;
     }
     if (plan.options.mode == ParseMode::DropMalformed) return;
-    if (plan.options.mode == ParseMode::FailFast) throw malformedRecordError(plan, exact.failure(), record, rows);
+    if (plan.options.mode == ParseMode::FailFast)
+      throw malformedRecordError(plan, exact.failure(), record, rows);
     if (rows.empty()) rows.emplace_back();
     for (const JsonCell& row : rows) writer.appendRow(row, record);
   }

@@ -18,8 +18,8 @@ namespace thalweg {
 
 struct JsonPlan;
 
-// A schema and options prepared for files; immutable, safe on any thread. The constructor throws what JsonParser's throws,
-// but takes the mode DROPMALFORMED.
+// A schema and options prepared for files; immutable, safe on any thread. The constructor throws what
+// JsonParser's throws, but takes the mode DROPMALFORMED.
 class JsonFileFormat {
  public:
   JsonFileFormat(SchemaPtr schema, JsonOptions options);
@@ -39,9 +39,10 @@ class JsonFileReader {
                  arrow::MemoryPool* pool = arrow::default_memory_pool());
   ~JsonFileReader();
 
-  // The next batch; null at the end. About `maxRows` rows: a root array's rows stay together. Blank lines give no row, a
-  // root array a row an element; malformed records follow the mode (FAILFAST throws MALFORMED_RECORD_IN_PARSING.…). Throws
-  // Error FAILED_READ_FILE.NO_HINT where the stream fails, OUT_OF_MEMORY for a record that passes 1 GB.
+  // The next batch; null at the end. About `maxRows` rows: a root array's rows stay together. Blank lines
+  // give no row, a root array a row an element; malformed records follow the mode (FAILFAST throws
+  // MALFORMED_RECORD_IN_PARSING.…). Throws Error FAILED_READ_FILE.NO_HINT where the stream fails,
+  // OUT_OF_MEMORY for a record that passes 1 GB.
   std::shared_ptr<arrow::RecordBatch> next(int64_t maxRows);
 
  private:

@@ -20,9 +20,11 @@ TimeZone parseZoneOption(const Options& options, const TimeZone& sessionZone) {
   const auto name = options.get("timeZone");
   if (!name) return sessionZone;
   if (const auto zone = parseZone(*name)) return *zone;
-  throw Error("INVALID_TIMEZONE",
-              "The option timeZone takes a region such as 'Europe/Paris' or an offset such as '+01:00', not '" + *name + "'.",
-              {{"timeZone", *name}});
+  throw Error(
+      "INVALID_TIMEZONE",
+      "The option timeZone takes a region such as 'Europe/Paris' or an offset such as '+01:00', not '" +
+          *name + "'.",
+      {{"timeZone", *name}});
 }
 
 std::string parseEncoding(const Options& options) {
@@ -34,16 +36,19 @@ std::string parseEncoding(const Options& options) {
   for (const char* known : {"UTF-8", "UTF-16", "UTF-16BE", "UTF-16LE", "UTF-32", "ISO-8859-1", "US-ASCII"}) {
     if (upper == known) return upper;
   }
-  throw Error(ErrorKind::IllegalArgument, "INVALID_PARAMETER_VALUE.CHARSET",
-              "The option encoding takes iso-8859-1, us-ascii, utf-8, utf-16, utf-16be, utf-16le or utf-32, not '" + *name + "'.",
-              {{"functionName", "JSONOptionsInRead"}, {"parameter", "charset"}, {"charset", *name}});
+  throw Error(
+      ErrorKind::IllegalArgument, "INVALID_PARAMETER_VALUE.CHARSET",
+      "The option encoding takes iso-8859-1, us-ascii, utf-8, utf-16, utf-16be, utf-16le or utf-32, not '" +
+          *name + "'.",
+      {{"functionName", "JSONOptionsInRead"}, {"parameter", "charset"}, {"charset", *name}});
 }
 
 size_t parseLimit(const Options& options, const char* name, size_t fallback) {
   const auto value = options.getLong(name);
   if (!value) return fallback;
   if (*value < 0) {
-    throw Error(ErrorKind::IllegalArgument, "INVALID_OPTION", std::string("The option '") + name + "' takes no negative number.");
+    throw Error(ErrorKind::IllegalArgument, "INVALID_OPTION",
+                std::string("The option '") + name + "' takes no negative number.");
   }
   return static_cast<size_t>(*value);
 }
@@ -63,7 +68,8 @@ double parseRatio(const Options& options) {
 std::optional<std::string> parseLineSeparator(const Options& options) {
   auto text = options.get("lineSep");
   if (text && text->empty()) {
-    throw Error(ErrorKind::IllegalArgument, "INVALID_OPTION", "The option 'lineSep' takes at least one character.");
+    throw Error(ErrorKind::IllegalArgument, "INVALID_OPTION",
+                "The option 'lineSep' takes at least one character.");
   }
   return text;
 }
@@ -73,7 +79,8 @@ void checkLineEncoding(const JsonOptions& options) {
   if (options.multiLine || options.encoding.empty()) return;
   if (options.encoding == "UTF-16" || options.encoding == "UTF-32") {
     throw Error(ErrorKind::IllegalArgument, "INVALID_OPTION",
-                "The encoding " + options.encoding + " can be read with multiLine only: its byte order is unknown inside a file.");
+                "The encoding " + options.encoding +
+                    " can be read with multiLine only: its byte order is unknown inside a file.");
   }
   if (options.encoding != "UTF-8" && !options.lineSeparator) {
     throw Error(ErrorKind::IllegalArgument, "INVALID_OPTION",
@@ -107,7 +114,8 @@ JsonOptions JsonOptions::parse(const Options& options, const TimeZone& sessionZo
   result.encoding = parseEncoding(options);
   result.ignoreNullFields = options.getBool("ignoreNullFields", true);
   result.pretty = options.getBool("pretty", false);
-  result.maxNestingDepth = static_cast<int>(std::min<size_t>(parseLimit(options, "maxNestingDepth", 1000), 10'000));
+  result.maxNestingDepth =
+      static_cast<int>(std::min<size_t>(parseLimit(options, "maxNestingDepth", 1000), 10'000));
   result.maxNumberLength = parseLimit(options, "maxNumLen", 1000);
   result.maxStringLength = parseLimit(options, "maxStringLen", 100'000'000);
   checkLineEncoding(result);

@@ -14,8 +14,9 @@ enum class ParseMode { Permissive, DropMalformed, FailFast };
 
 // Spark's JSON options; names and defaults are Spark's. Immutable once parsed, cheap to copy.
 struct JsonOptions {
-  // Reads the options of one use. `sessionZone` holds unless the option timeZone is given. Unknown names are ignored, as
-  // Spark does; a value that does not fit throws Error (IllegalArgument, INVALID_TIMEZONE, …) naming the option.
+  // Reads the options of one use. `sessionZone` holds unless the option timeZone is given. Unknown names are
+  // ignored, as Spark does; a value that does not fit throws Error (IllegalArgument, INVALID_TIMEZONE, …)
+  // naming the option.
   static JsonOptions parse(const Options& options, const TimeZone& sessionZone = TimeZone());
 
   ParseMode mode = ParseMode::Permissive;
@@ -35,14 +36,14 @@ struct JsonOptions {
   bool allowBackslashEscapingAnyCharacter = false;
   bool allowUnquotedControlChars = false;
 
-  bool primitivesAsString = false;   // schema inference
-  bool prefersDecimal = false;       // schema inference
-  bool dropFieldIfAllNull = false;   // schema inference
-  double samplingRatio = 1.0;        // schema inference
+  bool primitivesAsString = false;  // schema inference
+  bool prefersDecimal = false;      // schema inference
+  bool dropFieldIfAllNull = false;  // schema inference
+  double samplingRatio = 1.0;       // schema inference
 
   bool multiLine = false;
   std::optional<std::string> lineSeparator;  // none: \n, \r and \r\n
-  std::string encoding;                      // upper case; empty: found from each record's first bytes, UTF-8 as a rule
+  std::string encoding;  // upper case; empty: found from each record's first bytes, UTF-8 as a rule
 
   bool ignoreNullFields = true;  // writing
   bool pretty = false;           // writing

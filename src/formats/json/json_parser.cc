@@ -18,7 +18,9 @@ JsonParser::JsonParser(DataTypePtr schema, JsonOptions options)
 
 JsonParser::~JsonParser() = default;
 
-const DataTypePtr& JsonParser::resultType() const { return plan_->resultType; }
+const DataTypePtr& JsonParser::resultType() const {
+  return plan_->resultType;
+}
 
 struct JsonParser::Worker::State {
   State(const JsonPlan& givenPlan, arrow::MemoryPool* pool)
@@ -38,7 +40,8 @@ struct JsonParser::Worker::State {
     // Behind records that end here or earlier the array's own bytes are the padding.
     const char* safeEnd = nullptr;
     if (texts.value_data() && static_cast<size_t>(texts.value_data()->size()) > FastJsonParser::kPadding) {
-      safeEnd = reinterpret_cast<const char*>(texts.value_data()->data()) + texts.value_data()->size() - FastJsonParser::kPadding;
+      safeEnd = reinterpret_cast<const char*>(texts.value_data()->data()) + texts.value_data()->size() -
+                FastJsonParser::kPadding;
     }
     const auto parseRow = [&](int64_t row) {
       if (texts.IsNull(row)) {
@@ -114,11 +117,18 @@ struct JsonParser::Worker::State {
 JsonParser::Worker::Worker(const JsonParser& parser, arrow::MemoryPool* pool)
     : state_(std::make_unique<State>(*parser.plan_, pool)) {}
 JsonParser::Worker::~Worker() = default;
-int64_t JsonParser::Worker::fastRows() const { return state_->fastRows; }
-int64_t JsonParser::Worker::exactRows() const { return state_->exactRows; }
-void JsonParser::Worker::disableFastParser() { state_->useFast = false; }
+int64_t JsonParser::Worker::fastRows() const {
+  return state_->fastRows;
+}
+int64_t JsonParser::Worker::exactRows() const {
+  return state_->exactRows;
+}
+void JsonParser::Worker::disableFastParser() {
+  state_->useFast = false;
+}
 
-std::shared_ptr<arrow::Array> JsonParser::Worker::parse(const arrow::Array& texts, const JsonSelection& selection) {
+std::shared_ptr<arrow::Array> JsonParser::Worker::parse(const arrow::Array& texts,
+                                                        const JsonSelection& selection) {
   // An earlier call may have ended with an error.
   state_->writer.column().truncate(0);
   switch (texts.type_id()) {
@@ -144,7 +154,8 @@ std::unique_ptr<JsonParser::Worker> JsonParser::newWorker(arrow::MemoryPool* poo
   return std::make_unique<Worker>(*this, pool);
 }
 
-std::shared_ptr<arrow::Array> JsonParser::parse(const arrow::Array& texts, const JsonSelection& selection) const {
+std::shared_ptr<arrow::Array> JsonParser::parse(const arrow::Array& texts,
+                                                const JsonSelection& selection) const {
   return newWorker()->parse(texts, selection);
 }
 

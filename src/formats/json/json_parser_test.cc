@@ -10,9 +10,9 @@
 
 #include "common/error.h"
 #include "formats/json/recorded_json.h"
+#include "types/ddl.h"
 #include "types/text/number_text.h"
 #include "types/text/time_text.h"
-#include "types/ddl.h"
 
 namespace thalweg {
 namespace {
@@ -98,7 +98,8 @@ std::string print(const arrow::Array& array, int64_t row) {
 
 std::shared_ptr<arrow::Array> binaries(const std::vector<std::string_view>& texts) {
   arrow::BinaryBuilder builder;
-  for (std::string_view text : texts) EXPECT_TRUE(builder.Append(text.data(), static_cast<int32_t>(text.size())).ok());
+  for (std::string_view text : texts)
+    EXPECT_TRUE(builder.Append(text.data(), static_cast<int32_t>(text.size())).ok());
   return builder.Finish().ValueOrDie();
 }
 
@@ -129,7 +130,8 @@ std::string parseOne(const JsonParser& parser, std::string_view text, bool fast)
 
 TEST(JsonParserRecorded, AnswersAsSparkDid) {
   for (const RecordedJson& recorded : kRecordedJson) {
-    SCOPED_TRACE("from_json(" + std::string(recorded.text) + ", " + std::string(recorded.schema) + ") " + std::string(recorded.options));
+    SCOPED_TRACE("from_json(" + std::string(recorded.text) + ", " + std::string(recorded.schema) + ") " +
+                 std::string(recorded.options));
     const JsonParser parser(schemaOf(recorded.schema), JsonOptions::parse(optionsOf(recorded.options)));
     EXPECT_EQ(parseOne(parser, recorded.text, false), recorded.answer) << "exact parser";
     EXPECT_EQ(parseOne(parser, recorded.text, true), recorded.answer) << "fast parser first";
@@ -137,8 +139,9 @@ TEST(JsonParserRecorded, AnswersAsSparkDid) {
 }
 
 TEST(JsonParserRecorded, TakesOrdinaryRecordsFast) {
-  const JsonParser parser(parseSchemaDdl("user_id string, product_id string, action string, timestamp timestamp, price double"),
-                          JsonOptions::parse({}));
+  const JsonParser parser(
+      parseSchemaDdl("user_id string, product_id string, action string, timestamp timestamp, price double"),
+      JsonOptions::parse({}));
   auto worker = parser.newWorker();
   const auto result = worker->parse(*binaries(
       {R"({"user_id":"u1234","product_id":"p12","action":"view","timestamp":"2026-01-15T10:00:01.123Z","price":12.5})",
@@ -175,10 +178,12 @@ std::string failure(std::string_view schema, std::string_view text) {
 
 TEST(JsonParser, FailFastNamesTheFirstMalformedRow) {
   EXPECT_EQ(failure("a int", R"({"a":1)"), "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION [null]");
-  EXPECT_EQ(failure("a int", R"([{"a":1}])"), "MALFORMED_RECORD_IN_PARSING.CANNOT_PARSE_JSON_ARRAYS_AS_STRUCTS [{\"a\":1}]");
+  EXPECT_EQ(failure("a int", R"([{"a":1}])"),
+            "MALFORMED_RECORD_IN_PARSING.CANNOT_PARSE_JSON_ARRAYS_AS_STRUCTS [{\"a\":1}]");
   EXPECT_EQ(failure("a int, d double", R"({"a":1,"d":"x"})"),
             "MALFORMED_RECORD_IN_PARSING.CANNOT_PARSE_STRING_AS_DATATYPE {\"a\":1,\"d\":\"x\"}");
-  EXPECT_EQ(failure("a int, b int", R"({"a":1,"b":"x"})"), "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION [1,null]");
+  EXPECT_EQ(failure("a int, b int", R"({"a":1,"b":"x"})"),
+            "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION [1,null]");
   EXPECT_EQ(failure("a int", R"({"a":1})"), "");
 }
 
@@ -202,7 +207,8 @@ TEST(JsonParser, RefusesWhatSparkRefuses) {
 }
 
 TEST(JsonParser, KeepsTheZoneOfTheOption) {
-  const JsonParser parser(parseSchemaDdl("a timestamp"), JsonOptions::parse({{"timeZone", "America/New_York"}}));
+  const JsonParser parser(parseSchemaDdl("a timestamp"),
+                          JsonOptions::parse({{"timeZone", "America/New_York"}}));
   EXPECT_EQ(parseOne(parser, R"({"a":"2024-05-06"})", true), "{2024-05-06 04:00:00}");
   EXPECT_EQ(parseOne(parser, R"({"a":"2024-03-10 02:30:00"})", true), "{2024-03-10 07:30:00}");
 }
@@ -219,8 +225,9 @@ TEST(JsonParser, ReadsTheKafkaFixtureAsSparkDid) {
     auto row = nlohmann::json::parse(line);
     expected[{row["kafka_partition"], row["kafka_offset"]}] = row;
   }
-  const JsonParser parser(parseSchemaDdl("user_id string, product_id string, action string, timestamp timestamp, price double"),
-                          JsonOptions::parse({}));
+  const JsonParser parser(
+      parseSchemaDdl("user_id string, product_id string, action string, timestamp timestamp, price double"),
+      JsonOptions::parse({}));
   int rows = 0;
   while (std::getline(input, line)) {
     const auto record = nlohmann::json::parse(line);
@@ -254,12 +261,14 @@ TEST(JsonParser, ReadsTheKafkaFixtureAsSparkDid) {
 // Records of many shapes, changed at random: both parsers give the same answer for each.
 TEST(JsonParserProperty, FastAndExactParsersAgree) {
   const std::vector<std::string> schemas = {
-      "user_id string, product_id string, action string, timestamp timestamp, price double, _corrupt_record string",
-      "a int, b bigint, c smallint, d tinyint, e float, f double, g decimal(10,2), h boolean, i date, j timestamp_ntz, k binary",
-      "s struct<x:int,y:string,z:struct<w:double>>, l array<int>, ls array<struct<x:int,y:string>>, m map<string,int>, mm "
+      "user_id string, product_id string, action string, timestamp timestamp, price double, _corrupt_record "
+      "string",
+      "a int, b bigint, c smallint, d tinyint, e float, f double, g decimal(10,2), h boolean, i date, j "
+      "timestamp_ntz, k binary",
+      "s struct<x:int,y:string,z:struct<w:double>>, l array<int>, ls array<struct<x:int,y:string>>, m "
+      "map<string,int>, mm "
       "map<string,array<string>>, q string",
-      "array<struct<x:int,y:string>>",
-      "map<string,double>"};
+      "array<struct<x:int,y:string>>", "map<string,double>"};
   const std::vector<std::string> seeds = {
       R"({"user_id":"u1234","product_id":"p12","action":"view","timestamp":"2026-01-15T10:00:01.123Z","price":12.5})",
       R"({"action":"add \"x\" \u00e9\ud83d\ude00","price":-1.5e3,"user_id":null,"other":[1,2,{"z":[]}],"timestamp":1714979289})",

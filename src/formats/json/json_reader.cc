@@ -12,13 +12,17 @@ namespace {
 
 constexpr size_t kMaxNameLength = 50'000;
 
-bool isDigit(int c) { return c >= '0' && c <= '9'; }
-bool isBlank(int c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool isDigit(int c) {
+  return c >= '0' && c <= '9';
+}
+bool isBlank(int c) {
+  return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 // java.lang.Character.isJavaIdentifierPart, with every character beyond ASCII taken for one.
 bool isIdentifierPart(int c) {
-  return isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' || c >= 0x7f ||
-         (c >= 0 && c <= 8) || (c >= 0x0e && c <= 0x1b);
+  return isDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$' ||
+         c >= 0x7f || (c >= 0 && c <= 8) || (c >= 0x0e && c <= 0x1b);
 }
 
 bool isUnquotedNamePart(int c) {
@@ -307,8 +311,8 @@ bool JsonReader::parseNumber(size_t start, int c, bool negative, JsonToken* toke
   return finishNumber(isFloat, start, integerDigits, token);
 }
 
-// Character by character: leading zeros and numbers that reach the text's end. Differs from the above only in where the
-// reader stands after an error.
+// Character by character: leading zeros and numbers that reach the text's end. Differs from the above only in
+// where the reader stands after an error.
 bool JsonReader::parseNumberSlowly(size_t start, bool negative, JsonToken* token) {
   pos_ = negative ? start + 1 : start;
   size_t first = pos_;
@@ -358,7 +362,8 @@ bool JsonReader::parseNumberSlowly(size_t start, bool negative, JsonToken* token
 }
 
 bool JsonReader::finishNumber(bool isFloat, size_t start, size_t integerDigits, JsonToken* token) {
-  if (context().root && pos_ < text_.size() && !isBlank(static_cast<unsigned char>(text_[pos_]))) return false;
+  if (context().root && pos_ < text_.size() && !isBlank(static_cast<unsigned char>(text_[pos_])))
+    return false;
   number_ = text_.substr(start, pos_ - start);
   nonNumeric_ = false;
   *token = isFloat ? JsonToken::Float : JsonToken::Int;

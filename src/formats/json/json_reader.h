@@ -1,5 +1,5 @@
-// A pull reader over one JSON text with Jackson's grammar, features, and, since Spark goes on after a syntax error inside a
-// field, Jackson's state after each kind of error.
+// A pull reader over one JSON text with Jackson's grammar, features, and, since Spark goes on after a syntax
+// error inside a field, Jackson's state after each kind of error.
 #pragma once
 
 #include <cstddef>
@@ -12,27 +12,43 @@
 
 namespace thalweg {
 
-enum class JsonToken : uint8_t { None, StartObject, EndObject, StartArray, EndArray, FieldName, String, Int, Float, True, False, Null };
+enum class JsonToken : uint8_t {
+  None,
+  StartObject,
+  EndObject,
+  StartArray,
+  EndArray,
+  FieldName,
+  String,
+  Int,
+  Float,
+  True,
+  False,
+  Null
+};
 
 // One reader serves many texts, one after the other, and keeps its memory. Not shared between threads.
-// Every method that can meet a syntax error returns false for it and may be called again: it goes on behind the error.
+// Every method that can meet a syntax error returns false for it and may be called again: it goes on behind
+// the error.
 class JsonReader {
  public:
   explicit JsonReader(const JsonOptions& options) : options_(options) {}
 
-  // Starts over. With `strictUtf8` a string that is not UTF-8 is a syntax error, as in Spark's files; otherwise `text` must
-  // be UTF-8. `text` must outlive the reading.
+  // Starts over. With `strictUtf8` a string that is not UTF-8 is a syntax error, as in Spark's files;
+  // otherwise `text` must be UTF-8. `text` must outlive the reading.
   void reset(std::string_view text, bool strictUtf8);
 
   // To the next token; None at the text's end.
   bool next();
   JsonToken token() const { return token_; }
-  // Name of the field that the current token is, belongs to, or (at a start or end) is named by; null where none.
+  // Name of the field that the current token is, belongs to, or (at a start or end) is named by; null where
+  // none.
   const std::string* currentName() const;
   // From a start token to its end; elsewhere does nothing.
   bool skipChildren();
 
-  // The text of a String token, decoded; a UTF-16 surrogate without its other half is '?'. Valid until the next call.
+  // The text of a String token, decoded; a UTF-16 surrogate without its other half is '?'. Valid until the
+  // next call.
   bool readString(std::string_view* text);
   // Bytes of a String token that holds base64 (Jackson's MIME_NO_LINEFEEDS).
   bool readBase64(std::string* bytes);
@@ -42,7 +58,8 @@ class JsonReader {
   // Value of a Float or Int token as a double.
   double numberAsDouble() const;
 
-  // The current value as compact JSON text, as Jackson's generator writes it; moves to the value's last token.
+  // The current value as compact JSON text, as Jackson's generator writes it; moves to the value's last
+  // token.
   bool renderValue(std::string* out);
   // The current value's bytes as they are in the text; moves as renderValue.
   bool rawValue(std::string_view* raw);
@@ -104,13 +121,14 @@ class JsonReader {
   std::string_view number_;
   std::string numberBuffer_;
   bool nonNumeric_ = false;
-  bool keepSurrogates_ = false;  // halves of surrogate pairs stay, in three bytes each, to be written as escapes
+  bool keepSurrogates_ =
+      false;  // halves of surrogate pairs stay, in three bytes each, to be written as escapes
   size_t depth_ = 0;
   std::vector<Context> contexts_;
 };
 
-// Appends `text` as a JSON string with its quotes; `escapeSupplementary` writes characters beyond the basic plane as \uXXXX
-// pairs, as Jackson's byte generator does.
+// Appends `text` as a JSON string with its quotes; `escapeSupplementary` writes characters beyond the basic
+// plane as \uXXXX pairs, as Jackson's byte generator does.
 void appendJsonString(std::string_view text, bool escapeSupplementary, std::string* out);
 
 // Appends a code point as UTF-8.
@@ -119,7 +137,8 @@ void appendUtf8(uint32_t codePoint, std::string* out);
 // `bytes` as Java's UTF-8 decoder reads them: each malformed part becomes U+FFFD.
 void decodeLikeJava(std::string_view bytes, std::string* out);
 
-// Length of the UTF-8 character at the text's start, 0 where it is malformed. `lenient` takes overlong forms, as Jackson does.
+// Length of the UTF-8 character at the text's start, 0 where it is malformed. `lenient` takes overlong forms,
+// as Jackson does.
 size_t utf8Length(std::string_view text, bool lenient);
 
 }  // namespace thalweg

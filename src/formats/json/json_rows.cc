@@ -15,7 +15,8 @@ bool hasType(const JsonNode& node, TypeId type) {
   return false;
 }
 
-std::shared_ptr<const DateTimePattern> compilePattern(const JsonNode& root, TypeId type, const std::optional<std::string>& text) {
+std::shared_ptr<const DateTimePattern> compilePattern(const JsonNode& root, TypeId type,
+                                                      const std::optional<std::string>& text) {
   if (!text || !hasType(root, type)) return nullptr;
   auto pattern = std::make_shared<DateTimePattern>(DateTimePattern::compile(*text));
   pattern->requireParsable();
@@ -29,7 +30,8 @@ int findCorruptColumn(const DataType& schema, const std::string& name) {
   const StructField& field = schema.fields()[static_cast<size_t>(index)];
   if (field.type->id() != TypeId::String) {
     throw Error("INVALID_CORRUPT_RECORD_TYPE",
-                "The column '" + name + "' for corrupt records must be a nullable STRING, not " + field.type->sqlString() + ".",
+                "The column '" + name + "' for corrupt records must be a nullable STRING, not " +
+                    field.type->sqlString() + ".",
                 {{"columnName", "`" + name + "`"}, {"actualType", "\"" + field.type->sqlString() + "\""}});
   }
   return index;
@@ -77,14 +79,16 @@ std::string renderRow(const JsonNode& node, const JsonCell* row) {
 
 }  // namespace
 
-JsonPlan::JsonPlan(DataTypePtr schema, JsonOptions givenOptions, bool forFiles) : options(std::move(givenOptions)) {
+JsonPlan::JsonPlan(DataTypePtr schema, JsonOptions givenOptions, bool forFiles)
+    : options(std::move(givenOptions)) {
   if (schema->id() != TypeId::Struct && schema->id() != TypeId::Array && schema->id() != TypeId::Map) {
     throw Error("DATATYPE_MISMATCH.INVALID_JSON_SCHEMA",
                 "JSON is read into a struct, an array or a map, not into " + schema->sqlString() + ".",
                 {{"schema", "\"" + schema->sqlString() + "\""}});
   }
   if (options.mode == ParseMode::DropMalformed && !forFiles) {
-    throw Error("PARSE_MODE_UNSUPPORTED", "The function from_json takes the modes PERMISSIVE and FAILFAST, not DROPMALFORMED.",
+    throw Error("PARSE_MODE_UNSUPPORTED",
+                "The function from_json takes the modes PERMISSIVE and FAILFAST, not DROPMALFORMED.",
                 {{"funcName", "`from_json`"}, {"mode", "DROPMALFORMED"}});
   }
   corruptIndex = findCorruptColumn(*schema, options.corruptRecordColumn);
@@ -128,7 +132,9 @@ void JsonRowWriter::closeCleanRow() {
   column_.closeStruct();
 }
 
-std::shared_ptr<arrow::Array> JsonRowWriter::finish() { return arrow::MakeArray(column_.finish()); }
+std::shared_ptr<arrow::Array> JsonRowWriter::finish() {
+  return arrow::MakeArray(column_.finish());
+}
 
 Error malformedRecordError(const JsonPlan& plan, const JsonFailure& failure, std::string_view record,
                            const std::vector<JsonCell>& rows) {
@@ -141,8 +147,8 @@ Error malformedRecordError(const JsonPlan& plan, const JsonFailure& failure, std
                    {{"badRecord", text}, {"failFastMode", "FAILFAST"}});
     case JsonFailure::Cause::StringAsType:
       return Error("MALFORMED_RECORD_IN_PARSING.CANNOT_PARSE_STRING_AS_DATATYPE",
-                   "A malformed record: " + text + ": the field " + failure.fieldName + " has the string '" + failure.fieldValue +
-                       "', which is no " + failure.dataType + "." + advice,
+                   "A malformed record: " + text + ": the field " + failure.fieldName + " has the string '" +
+                       failure.fieldValue + "', which is no " + failure.dataType + "." + advice,
                    {{"badRecord", text},
                     {"failFastMode", "FAILFAST"},
                     {"fieldName", "`" + failure.fieldName + "`"},
@@ -153,7 +159,8 @@ Error malformedRecordError(const JsonPlan& plan, const JsonFailure& failure, std
       break;
   }
   const std::string row = renderRow(plan.parsed, rows.empty() ? nullptr : &rows[0]);
-  return Error("MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION", "A malformed record, parsed as far as it goes: " + row + "." + advice,
+  return Error("MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION",
+               "A malformed record, parsed as far as it goes: " + row + "." + advice,
                {{"badRecord", row}, {"failFastMode", "FAILFAST"}});
 }
 

@@ -1,4 +1,5 @@
-// What from_json and the file reader share: a schema prepared for parsing, and rows on their way into its columns.
+// What from_json and the file reader share: a schema prepared for parsing, and rows on their way into its
+// columns.
 #pragma once
 
 #include <memory>
@@ -16,8 +17,8 @@ namespace thalweg {
 
 // Immutable; must outlive the parsers and writers made from it.
 struct JsonPlan {
-  // `forFiles`: a root array gives a row an element, DROPMALFORMED is taken, strings are read as Spark reads files.
-  // Throws what JsonParser's constructor throws.
+  // `forFiles`: a root array gives a row an element, DROPMALFORMED is taken, strings are read as Spark reads
+  // files. Throws what JsonParser's constructor throws.
   JsonPlan(DataTypePtr schema, JsonOptions options, bool forFiles);
 
   JsonOptions options;
@@ -38,7 +39,8 @@ class JsonRowWriter {
   JsonColumn& field(size_t i) { return column_.child(outputIndex(i)); }
 
   void appendNull() { column_.appendNull(); }
-  // A row with `cell`'s values (a null cell: all fields null), and `corrupt` in the corrupt record column, if there is one.
+  // A row with `cell`'s values (a null cell: all fields null), and `corrupt` in the corrupt record column, if
+  // there is one.
   void appendRow(const JsonCell& cell, const std::optional<std::string_view>& corrupt);
   // Closes a row whose parsed fields were appended one by one.
   void closeCleanRow();

@@ -26,8 +26,8 @@ struct JsonNode {
   // Index of a field by its exact name, the last one of several; -1 where none.
   int fieldIndex(std::string_view name) const;
 
-  // Throws unsupported() for variants and intervals, Error DATATYPE_MISMATCH.INVALID_JSON_MAP_KEY_TYPE for maps whose
-  // keys are no strings. `skipField` leaves a top-level field out (the corrupt record column).
+  // Throws unsupported() for variants and intervals, Error DATATYPE_MISMATCH.INVALID_JSON_MAP_KEY_TYPE for
+  // maps whose keys are no strings. `skipField` leaves a top-level field out (the corrupt record column).
   static JsonNode compile(const DataTypePtr& type, int skipField = -1);
 
  private:

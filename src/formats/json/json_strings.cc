@@ -23,8 +23,12 @@ int base64Value(int c) {
   return -1;
 }
 
-bool isHighSurrogate(uint32_t unit) { return unit >= 0xd800 && unit <= 0xdbff; }
-bool isLowSurrogate(uint32_t unit) { return unit >= 0xdc00 && unit <= 0xdfff; }
+bool isHighSurrogate(uint32_t unit) {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}
+bool isLowSurrogate(uint32_t unit) {
+  return unit >= 0xdc00 && unit <= 0xdfff;
+}
 
 void appendHex4(uint32_t unit, std::string* out) {
   static constexpr char kDigits[] = "0123456789ABCDEF";
@@ -80,7 +84,9 @@ void decodeLikeJava(std::string_view bytes, std::string* out) {
     }
     out->append("\xef\xbf\xbd");
     // One replacement for the longest part that could have begun a character.
-    const auto byte = [bytes](size_t at) { return at < bytes.size() ? static_cast<unsigned char>(bytes[at]) : 0U; };
+    const auto byte = [bytes](size_t at) {
+      return at < bytes.size() ? static_cast<unsigned char>(bytes[at]) : 0U;
+    };
     const unsigned first = byte(i);
     const unsigned second = byte(i + 1);
     const bool secondContinues = (second & 0xc0) == 0x80;
@@ -127,7 +133,8 @@ bool JsonReader::decodeEscape(std::string* out) {
     case 'u':
       break;
     default:
-      if (!options_.allowBackslashEscapingAnyCharacter && !(c == '\'' && options_.allowSingleQuotes)) return false;
+      if (!options_.allowBackslashEscapingAnyCharacter && !(c == '\'' && options_.allowSingleQuotes))
+        return false;
       --pos_;
       return copyCharacter(out);
   }
@@ -180,7 +187,8 @@ bool JsonReader::copyCharacter(std::string* out) {
   return true;
 }
 
-// Reads to the closing quote; the text is a view of the input where nothing had to be decoded, else of buffer_.
+// Reads to the closing quote; the text is a view of the input where nothing had to be decoded, else of
+// buffer_.
 bool JsonReader::scanString(char quote, bool keep, std::string_view* text) {
   const size_t start = pos_;
   bool copied = false;
@@ -231,8 +239,8 @@ bool JsonReader::readString(std::string_view* text) {
   return true;
 }
 
-// The next base64 digit of the current group, -1 at the closing quote (index 0, or told by isQuote), -2 at an error,
-// 64 for padding.
+// The next base64 digit of the current group, -1 at the closing quote (index 0, or told by isQuote), -2 at an
+// error, 64 for padding.
 int JsonReader::base64Character(int index, bool* isQuote) {
   for (;;) {
     if (pos_ >= text_.size()) return -2;
@@ -313,12 +321,17 @@ void appendJsonString(std::string_view text, bool escapeSupplementary, std::stri
     }
     if (c < ' ') {
       appendHex4(c, out);
-    } else if (escapeSupplementary && c == 0xed && i + 2 < text.size() && static_cast<unsigned char>(text[i + 1]) >= 0xa0) {
-      const auto byte = [&](size_t at) { return static_cast<uint32_t>(static_cast<unsigned char>(text[i + at])) & 0x3f; };
+    } else if (escapeSupplementary && c == 0xed && i + 2 < text.size() &&
+               static_cast<unsigned char>(text[i + 1]) >= 0xa0) {
+      const auto byte = [&](size_t at) {
+        return static_cast<uint32_t>(static_cast<unsigned char>(text[i + at])) & 0x3f;
+      };
       appendHex4(0xd000 | byte(1) << 6 | byte(2), out);
       i += 2;
     } else if (escapeSupplementary && c >= 0xf0 && utf8Length(text.substr(i), false) == 4) {
-      const auto byte = [&](size_t at) { return static_cast<uint32_t>(static_cast<unsigned char>(text[i + at])) & 0x3f; };
+      const auto byte = [&](size_t at) {
+        return static_cast<uint32_t>(static_cast<unsigned char>(text[i + at])) & 0x3f;
+      };
       const uint32_t codePoint = ((c & 7U) << 18 | byte(1) << 12 | byte(2) << 6 | byte(3)) - 0x10000;
       appendHex4(0xd800 + (codePoint >> 10), out);
       appendHex4(0xdc00 + (codePoint & 0x3ff), out);
@@ -409,7 +422,8 @@ bool JsonReader::renderValue(std::string* out) {
 
 bool JsonReader::rawValue(std::string_view* raw) {
   const size_t start = tokenStart_;
-  if (token_ == JsonToken::EndObject || token_ == JsonToken::EndArray || token_ == JsonToken::None) return false;
+  if (token_ == JsonToken::EndObject || token_ == JsonToken::EndArray || token_ == JsonToken::None)
+    return false;
   if (!skipChildren()) return false;
   if (token_ == JsonToken::String && stringPending_ && !skipPendingString()) return false;
   *raw = text_.substr(start, pos_ - start);

@@ -104,7 +104,8 @@ auto valueOf(const arrow::Array& values, int64_t row) {
   return static_cast<const ArrayType&>(values).Value(row);
 }
 
-// A map's key or a struct inside a key as Spark prints its internal values: text as it is, structs and arrays in brackets.
+// A map's key or a struct inside a key as Spark prints its internal values: text as it is, structs and arrays
+// in brackets.
 void appendKey(const DataType& type, const arrow::Array& values, int64_t row, std::string* out) {
   if (values.IsNull(row)) {
     out->append("null");
@@ -156,7 +157,8 @@ void appendKey(const DataType& type, const arrow::Array& values, int64_t row, st
 
 }  // namespace
 
-JsonWriter::JsonWriter(DataTypePtr type, JsonOptions options) : type_(std::move(type)), options_(std::move(options)) {
+JsonWriter::JsonWriter(DataTypePtr type, JsonOptions options)
+    : type_(std::move(type)), options_(std::move(options)) {
   if (!type_->isNested()) {
     throw Error("DATATYPE_MISMATCH.INVALID_JSON_SCHEMA",
                 "to_json takes a struct, an array or a map, not " + type_->sqlString() + ".",
@@ -186,7 +188,8 @@ std::shared_ptr<arrow::Array> JsonWriter::write(const arrow::Array& values) cons
   }
   auto result = builder.Finish();
   if (!status.ok() || !result.ok()) {
-    throw Error("OUT_OF_MEMORY", "No memory for JSON texts: " + (status.ok() ? result.status() : status).message());
+    throw Error("OUT_OF_MEMORY",
+                "No memory for JSON texts: " + (status.ok() ? result.status() : status).message());
   }
   return result.ValueUnsafe();
 }
@@ -216,7 +219,8 @@ void JsonWriter::writeTimestamp(int64_t micros, bool hasZone, std::string* out) 
   appendJsonString(text, false, out);
 }
 
-void JsonWriter::writeValue(const DataType& type, const arrow::Array& values, int64_t row, int depth, std::string* out) const {
+void JsonWriter::writeValue(const DataType& type, const arrow::Array& values, int64_t row, int depth,
+                            std::string* out) const {
   if (values.IsNull(row)) {
     out->append("null");
     return;
@@ -224,11 +228,13 @@ void JsonWriter::writeValue(const DataType& type, const arrow::Array& values, in
   switch (type.id()) {
     case TypeId::Float: {
       const float value = valueOf<arrow::FloatArray>(values, row);
-      return appendReal(std::isfinite(value), [&] { appendFloat(value, out); }, out);
+      return appendReal(
+          std::isfinite(value), [&] { appendFloat(value, out); }, out);
     }
     case TypeId::Double: {
       const double value = valueOf<arrow::DoubleArray>(values, row);
-      return appendReal(std::isfinite(value), [&] { appendDouble(value, out); }, out);
+      return appendReal(
+          std::isfinite(value), [&] { appendDouble(value, out); }, out);
     }
     case TypeId::String:
       return appendJsonString(static_cast<const arrow::BinaryArray&>(values).GetView(row), false, out);
@@ -252,12 +258,14 @@ void JsonWriter::writeValue(const DataType& type, const arrow::Array& values, in
       return writeTimestamp(valueOf<arrow::TimestampArray>(values, row), type.id() == TypeId::Timestamp, out);
     case TypeId::DayTimeInterval:
       out->push_back('"');
-      appendDayTimeInterval(valueOf<arrow::DurationArray>(values, row), type.startField(), type.endField(), out);
+      appendDayTimeInterval(valueOf<arrow::DurationArray>(values, row), type.startField(), type.endField(),
+                            out);
       out->push_back('"');
       return;
     case TypeId::YearMonthInterval:
       out->push_back('"');
-      appendYearMonthInterval(valueOf<arrow::MonthIntervalArray>(values, row), type.startField(), type.endField(), out);
+      appendYearMonthInterval(valueOf<arrow::MonthIntervalArray>(values, row), type.startField(),
+                              type.endField(), out);
       out->push_back('"');
       return;
     case TypeId::Array:
@@ -272,7 +280,8 @@ void JsonWriter::writeValue(const DataType& type, const arrow::Array& values, in
   }
 }
 
-void JsonWriter::writeStruct(const DataType& type, const arrow::Array& values, int64_t row, int depth, std::string* out) const {
+void JsonWriter::writeStruct(const DataType& type, const arrow::Array& values, int64_t row, int depth,
+                             std::string* out) const {
   const auto& rows = static_cast<const arrow::StructArray&>(values);
   out->push_back('{');
   bool first = true;
@@ -292,7 +301,8 @@ void JsonWriter::writeStruct(const DataType& type, const arrow::Array& values, i
   out->push_back('}');
 }
 
-void JsonWriter::writeArray(const DataType& type, const arrow::Array& values, int64_t row, int depth, std::string* out) const {
+void JsonWriter::writeArray(const DataType& type, const arrow::Array& values, int64_t row, int depth,
+                            std::string* out) const {
   const auto& list = static_cast<const arrow::ListArray&>(values);
   const int64_t begin = list.value_offset(row);
   const int64_t end = list.value_offset(row + 1);
@@ -306,7 +316,8 @@ void JsonWriter::writeArray(const DataType& type, const arrow::Array& values, in
   out->push_back(']');
 }
 
-void JsonWriter::writeMap(const DataType& type, const arrow::Array& values, int64_t row, int depth, std::string* out) const {
+void JsonWriter::writeMap(const DataType& type, const arrow::Array& values, int64_t row, int depth,
+                          std::string* out) const {
   const auto& map = static_cast<const arrow::MapArray&>(values);
   const int64_t begin = map.value_offset(row);
   const int64_t end = map.value_offset(row + 1);

@@ -7,17 +7,17 @@
 #include <arrow/type_fwd.h>
 
 #include "formats/json/json_options.h"
-#include "types/text/datetime_pattern.h"
 #include "types/data_type.h"
+#include "types/text/datetime_pattern.h"
 
 namespace thalweg {
 
-// A type and options prepared once; immutable, safe on any thread. Options that count: timestampFormat, timestampNTZFormat,
-// dateFormat, timeZone, ignoreNullFields, pretty.
+// A type and options prepared once; immutable, safe on any thread. Options that count: timestampFormat,
+// timestampNTZFormat, dateFormat, timeZone, ignoreNullFields, pretty.
 class JsonWriter {
  public:
-  // Throws Error DATATYPE_MISMATCH.INVALID_JSON_SCHEMA unless `type` is a struct, array or map; unsupported() for types
-  // that have no JSON form here yet (variant, calendar interval).
+  // Throws Error DATATYPE_MISMATCH.INVALID_JSON_SCHEMA unless `type` is a struct, array or map; unsupported()
+  // for types that have no JSON form here yet (variant, calendar interval).
   JsonWriter(DataTypePtr type, JsonOptions options);
 
   // A utf8 array with a text for each row; null where the row is null. `values` has the Arrow type of `type`.
@@ -27,10 +27,14 @@ class JsonWriter {
   void writeRow(const arrow::Array& values, int64_t row, std::string* out) const;
 
  private:
-  void writeValue(const DataType& type, const arrow::Array& values, int64_t row, int depth, std::string* out) const;
-  void writeStruct(const DataType& type, const arrow::Array& values, int64_t row, int depth, std::string* out) const;
-  void writeArray(const DataType& type, const arrow::Array& values, int64_t row, int depth, std::string* out) const;
-  void writeMap(const DataType& type, const arrow::Array& values, int64_t row, int depth, std::string* out) const;
+  void writeValue(const DataType& type, const arrow::Array& values, int64_t row, int depth,
+                  std::string* out) const;
+  void writeStruct(const DataType& type, const arrow::Array& values, int64_t row, int depth,
+                   std::string* out) const;
+  void writeArray(const DataType& type, const arrow::Array& values, int64_t row, int depth,
+                  std::string* out) const;
+  void writeMap(const DataType& type, const arrow::Array& values, int64_t row, int depth,
+                std::string* out) const;
   void writeTimestamp(int64_t micros, bool hasZone, std::string* out) const;
   void newLine(int depth, std::string* out) const;
 

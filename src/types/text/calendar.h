@@ -14,7 +14,9 @@ struct CivilDate {
   int day;       // 1..31
 };
 
-constexpr bool isLeapYear(int64_t year) { return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0); }
+constexpr bool isLeapYear(int64_t year) {
+  return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
 
 constexpr int daysInMonth(int64_t year, int month) {
   constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
@@ -52,10 +54,13 @@ constexpr int64_t floorDivide(int64_t value, int64_t divisor) {
 }
 
 // ISO day of the week, 1 Monday … 7 Sunday.
-constexpr int isoDayOfWeek(int64_t days) { return static_cast<int>(days + 3 - floorDivide(days + 3, 7) * 7) + 1; }
+constexpr int isoDayOfWeek(int64_t days) {
+  return static_cast<int>(days + 3 - floorDivide(days + 3, 7) * 7) + 1;
+}
 
 constexpr int dayOfYear(const CivilDate& date) {
-  return static_cast<int>(daysFromCivil(date.year, date.month, date.day) - daysFromCivil(date.year, 1, 1)) + 1;
+  return static_cast<int>(daysFromCivil(date.year, date.month, date.day) - daysFromCivil(date.year, 1, 1)) +
+         1;
 }
 
 }  // namespace thalweg

@@ -28,8 +28,9 @@ struct DateTimePattern::Parsed {
 
 namespace {
 
-constexpr std::array<std::string_view, 12> kMonths = {"January", "February", "March",     "April",   "May",      "June",
-                                                      "July",    "August",   "September", "October", "November", "December"};
+constexpr std::array<std::string_view, 12> kMonths = {"January",   "February", "March",    "April",
+                                                      "May",       "June",     "July",     "August",
+                                                      "September", "October",  "November", "December"};
 constexpr std::array<std::string_view, 7> kDays = {"Monday", "Tuesday",  "Wednesday", "Thursday",
                                                    "Friday", "Saturday", "Sunday"};
 constexpr std::string_view kKnownLetters = "GyuMLdDQqEahHkKmsSVzOXxZF";
@@ -37,9 +38,15 @@ constexpr std::string_view kNumericLetters = "yuMLdDhHkKmsS";
 constexpr std::string_view kWeekLetters = "YwWuec";
 constexpr std::string_view kOldLetters = "GyYMLwWDdFEuaHkKhmsSzZX";
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
-bool isLetter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
-bool contains(std::string_view set, char c) { return set.find(c) != std::string_view::npos; }
+bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool isLetter(char c) {
+  return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+bool contains(std::string_view set, char c) {
+  return set.find(c) != std::string_view::npos;
+}
 
 // Spark tells a pattern that its 2.x line took from one that no version takes.
 Error patternError(std::string_view pattern, char letter) {
@@ -52,15 +59,16 @@ Error patternError(std::string_view pattern, char letter) {
   const std::string text(pattern);
   const std::string where = "The pattern '" + text + "' has '" + letter + "', which is not taken here";
   if (old) {
-    return Error("INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_PATTERN_RECOGNITION", where + " (Spark before 3.0 took it).",
-                 {{"pattern", "'" + text + "'"}});
+    return Error("INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_PATTERN_RECOGNITION",
+                 where + " (Spark before 3.0 took it).", {{"pattern", "'" + text + "'"}});
   }
   if (contains(kWeekLetters, letter)) {
-    return Error(ErrorKind::IllegalArgument, "INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_WEEK_BASED_PATTERN",
+    return Error(ErrorKind::IllegalArgument,
+                 "INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_WEEK_BASED_PATTERN",
                  where + ": week-based letters are not.", {{"c", std::string(1, letter)}});
   }
-  return Error(ErrorKind::IllegalArgument, "INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_PATTERN_RECOGNITION", where + ".",
-               {{"pattern", "'" + text + "'"}});
+  return Error(ErrorKind::IllegalArgument, "INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_PATTERN_RECOGNITION",
+               where + ".", {{"pattern", "'" + text + "'"}});
 }
 
 int maxCount(char letter) {
@@ -111,7 +119,8 @@ bool startsWithIgnoreCase(std::string_view text, std::string_view prefix) {
 
 // Index of the name at the text's start, -1 where none; `full` or the first three letters.
 template <size_t N>
-int matchName(const std::array<std::string_view, N>& names, bool full, std::string_view text, size_t* length) {
+int matchName(const std::array<std::string_view, N>& names, bool full, std::string_view text,
+              size_t* length) {
   for (size_t i = 0; i < N; ++i) {
     const std::string_view name = full ? names[i] : names[i].substr(0, 3);
     if (startsWithIgnoreCase(text, name)) {
@@ -122,7 +131,9 @@ int matchName(const std::array<std::string_view, N>& names, bool full, std::stri
   return -1;
 }
 
-bool isZoneCharacter(char c) { return isLetter(c) || isDigit(c) || c == '/' || c == '_' || c == '+' || c == '-' || c == ':'; }
+bool isZoneCharacter(char c) {
+  return isLetter(c) || isDigit(c) || c == '/' || c == '_' || c == '+' || c == '-' || c == ':';
+}
 
 std::optional<TimeZone> matchZoneName(std::string_view text, size_t* length) {
   size_t end = 0;
@@ -186,7 +197,8 @@ DateTimePattern DateTimePattern::compile(std::string_view pattern) {
       const int count = static_cast<int>(end - i);
       if (!contains(kKnownLetters, c) || count > maxCount(c)) throw patternError(pattern, c);
       if (c == 'F' || (c == 'V' && count != 2) || (c == 'O' && count != 1 && count != 4)) {
-        throw unsupported("the pattern letter '" + std::string(static_cast<size_t>(count), c) + "' in '" + std::string(pattern) + "'");
+        throw unsupported("the pattern letter '" + std::string(static_cast<size_t>(count), c) + "' in '" +
+                          std::string(pattern) + "'");
       }
       Item item;
       item.letter = c;
@@ -223,8 +235,8 @@ DateTimePattern DateTimePattern::compile(std::string_view pattern) {
   }
   for (size_t i = 0; i + 1 < result.items_.size(); ++i) {
     const Item& next = result.items_[i + 1];
-    result.items_[i].adjacent = isNumericItem(result.items_[i].letter, result.items_[i].count) && next.letter != 0 &&
-                                isNumericItem(next.letter, next.count);
+    result.items_[i].adjacent = isNumericItem(result.items_[i].letter, result.items_[i].count) &&
+                                next.letter != 0 && isNumericItem(next.letter, next.count);
   }
   return result;
 }
@@ -249,10 +261,12 @@ bool DateTimePattern::parseItem(const Item& item, std::string_view text, size_t*
     const bool isYear = letter == 'y' || letter == 'u';
     const bool hasSign = isYear && !rest.empty() && (rest[0] == '-' || rest[0] == '+');
     if (hasSign) start = 1;
-    const size_t limit = letter == 'S' || item.count == 2 || item.adjacent ? static_cast<size_t>(item.count) : 18;
+    const size_t limit =
+        letter == 'S' || item.count == 2 || item.adjacent ? static_cast<size_t>(item.count) : 18;
     size_t end = start;
     int64_t value = 0;
-    while (end < rest.size() && end - start < limit && isDigit(rest[end])) value = value * 10 + (rest[end++] - '0');
+    while (end < rest.size() && end - start < limit && isDigit(rest[end]))
+      value = value * 10 + (rest[end++] - '0');
     const auto digits = static_cast<int>(end - start);
     if (digits == 0 || (letter != 'S' && item.count >= 2 && digits < item.count)) return false;
     if (isYear && item.count == 4 && digits > 4 && !(hasSign && rest[0] == '+')) return false;
@@ -323,7 +337,8 @@ bool DateTimePattern::parseItem(const Item& item, std::string_view text, size_t*
     case 'G': {
       const bool full = item.count == 4;
       for (const bool before : {false, true}) {
-        const std::string_view name = before ? (full ? "Before Christ" : "BC") : (full ? "Anno Domini" : "AD");
+        const std::string_view name =
+            before ? (full ? "Before Christ" : "BC") : (full ? "Anno Domini" : "AD");
         if (!startsWithIgnoreCase(rest, name)) continue;
         parsed->beforeChrist = before;
         length = name.size();
@@ -350,7 +365,8 @@ bool DateTimePattern::parseItem(const Item& item, std::string_view text, size_t*
   return true;
 }
 
-bool DateTimePattern::parseItems(size_t begin, size_t end, std::string_view text, size_t* at, Parsed* parsed) const {
+bool DateTimePattern::parseItems(size_t begin, size_t end, std::string_view text, size_t* at,
+                                 Parsed* parsed) const {
   for (size_t i = begin; i < end; ++i) {
     const Item& item = items_[i];
     if (item.letter == '[') {
@@ -379,7 +395,8 @@ bool DateTimePattern::resolve(const Parsed& parsed, DateTimeFields* fields) {
     if (*parsed.dayOfYear < 1 || *parsed.dayOfYear > (isLeapYear(year) ? 366 : 365)) return false;
     const int64_t days = daysFromCivil(year, 1, 1) + *parsed.dayOfYear - 1;
     const CivilDate date = civilFromDays(days);
-    if ((parsed.month && *parsed.month != date.month) || (parsed.day && *parsed.day != date.day)) return false;
+    if ((parsed.month && *parsed.month != date.month) || (parsed.day && *parsed.day != date.day))
+      return false;
     fields->days = static_cast<int32_t>(days);
   } else {
     const int month = parsed.month.value_or(1);
@@ -388,9 +405,11 @@ bool DateTimePattern::resolve(const Parsed& parsed, DateTimeFields* fields) {
     fields->days = static_cast<int32_t>(daysFromCivil(year, month, day));
   }
   int hour = parsed.hour.value_or(0);
-  if (!parsed.hour && parsed.hourOfHalf) hour = *parsed.hourOfHalf + (parsed.afternoon.value_or(false) ? 12 : 0);
+  if (!parsed.hour && parsed.hourOfHalf)
+    hour = *parsed.hourOfHalf + (parsed.afternoon.value_or(false) ? 12 : 0);
   if (parsed.hour && parsed.afternoon && (*parsed.hour >= 12) != *parsed.afternoon) return false;
-  fields->microsOfDay = ((int64_t{hour} * 60 + parsed.minute) * 60 + parsed.second) * kMicrosPerSecond + parsed.micros;
+  fields->microsOfDay =
+      ((int64_t{hour} * 60 + parsed.minute) * 60 + parsed.second) * kMicrosPerSecond + parsed.micros;
   fields->zone = parsed.zone;
   return true;
 }
@@ -399,7 +418,8 @@ std::optional<DateTimeFields> DateTimePattern::parse(std::string_view text) cons
   Parsed parsed;
   size_t at = 0;
   DateTimeFields fields;
-  if (!parseItems(0, items_.size(), text, &at, &parsed) || at != text.size() || !resolve(parsed, &fields)) return std::nullopt;
+  if (!parseItems(0, items_.size(), text, &at, &parsed) || at != text.size() || !resolve(parsed, &fields))
+    return std::nullopt;
   return fields;
 }
 
@@ -430,8 +450,8 @@ std::optional<int32_t> DateTimePattern::parseDate(std::string_view text) const {
   return fields->days;
 }
 
-void DateTimePattern::formatItem(const Item& item, int64_t localMicros, int64_t utcMicros, const TimeZone& zone,
-                                 std::string* out) {
+void DateTimePattern::formatItem(const Item& item, int64_t localMicros, int64_t utcMicros,
+                                 const TimeZone& zone, std::string* out) {
   const int64_t days = floorDivide(localMicros, kMicrosPerDay);
   const int64_t time = localMicros - days * kMicrosPerDay;
   const CivilDate date = civilFromDays(days);
@@ -529,7 +549,8 @@ void DateTimePattern::formatItem(const Item& item, int64_t localMicros, int64_t 
   if (item.letter == 'V') {
     out->append(zone.name());
   } else if (item.letter == 'z') {
-    if (offset != 0 && isLetter(zone.name()[0])) throw unsupported("the pattern letter 'z' for the zone " + zone.name());
+    if (offset != 0 && isLetter(zone.name()[0]))
+      throw unsupported("the pattern letter 'z' for the zone " + zone.name());
     out->append(zone.isUtc() ? "UTC" : zone.name());
   } else if (item.letter == 'O' || (item.letter == 'Z' && count == 4)) {
     out->append("GMT");
@@ -564,7 +585,8 @@ void DateTimePattern::formatItem(const Item& item, int64_t localMicros, int64_t 
   }
 }
 
-void DateTimePattern::format(int64_t localMicros, int64_t utcMicros, const TimeZone& zone, std::string* out) const {
+void DateTimePattern::format(int64_t localMicros, int64_t utcMicros, const TimeZone& zone,
+                             std::string* out) const {
   for (const Item& item : items_) {
     if (item.letter != '[' && item.letter != ']') formatItem(item, localMicros, utcMicros, zone, out);
   }

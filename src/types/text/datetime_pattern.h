@@ -1,4 +1,5 @@
-// Patterns of java.time.format.DateTimeFormatter as Spark takes them: timestampFormat, dateFormat, date_format, to_date, to_timestamp.
+// Patterns of java.time.format.DateTimeFormatter as Spark takes them: timestampFormat, dateFormat,
+// date_format, to_date, to_timestamp.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +20,19 @@ struct DateTimeFields {
 };
 
 // A compiled pattern; immutable, safe on any thread.
-// Letters: G y u M L d D Q q E a h H k K m s S V z O X x Z, quoted text, optional sections [ ]. English names only.
+// Letters: G y u M L d D Q q E a h H k K m s S V z O X x Z, quoted text, optional sections [ ]. English names
+// only.
 class DateTimePattern {
  public:
   // Throws Error INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_WEEK_BASED_PATTERN (Y w W u-as-week …),
-  // INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_PATTERN_RECOGNITION for other letters or counts that Spark 3 and later
-  // refuse, and unsupported() for letters that Spark takes and this does not.
+  // INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_PATTERN_RECOGNITION for other letters or counts that Spark 3
+  // and later refuse, and unsupported() for letters that Spark takes and this does not.
   static DateTimePattern compile(std::string_view pattern);
   // Throws the same errors for letters that only formatting takes (E, F, q, Q).
   void requireParsable() const;
 
-  // The whole text must match, strictly (digits exactly as many as letters, where there are two or more). Never throws.
+  // The whole text must match, strictly (digits exactly as many as letters, where there are two or more).
+  // Never throws.
   std::optional<DateTimeFields> parse(std::string_view text) const;
   // parse() as a UTC timestamp, with `zone` where the text has none; as local microseconds; as days.
   std::optional<int64_t> parseTimestamp(std::string_view text, const TimeZone& zone) const;
@@ -56,7 +59,8 @@ class DateTimePattern {
   bool parseItems(size_t begin, size_t end, std::string_view text, size_t* at, Parsed* parsed) const;
   static bool parseItem(const Item& item, std::string_view text, size_t* at, Parsed* parsed);
   static bool resolve(const Parsed& parsed, DateTimeFields* fields);
-  static void formatItem(const Item& item, int64_t localMicros, int64_t utcMicros, const TimeZone& zone, std::string* out);
+  static void formatItem(const Item& item, int64_t localMicros, int64_t utcMicros, const TimeZone& zone,
+                         std::string* out);
 };
 
 }  // namespace thalweg

@@ -9,13 +9,19 @@
 namespace thalweg {
 namespace {
 
-bool isBlankOrControl(char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; }
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+bool isBlankOrControl(char c) {
+  return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f;
+}
+bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+}
 
 bool equalsLower(std::string_view text, std::string_view lowerCase) {
-  return text.size() == lowerCase.size() &&
-         std::equal(text.begin(), text.end(), lowerCase.begin(), [](char a, char b) { return lower(a) == b; });
+  return text.size() == lowerCase.size() && std::equal(text.begin(), text.end(), lowerCase.begin(),
+                                                       [](char a, char b) { return lower(a) == b; });
 }
 
 // Parts of a decimal number: [sign] digits [. digits] [e [sign] digits]
@@ -58,7 +64,8 @@ bool splitNumber(std::string_view text, NumberParts* parts) {
   return !text.empty() && end == text.data() + text.size() && status != std::errc::invalid_argument;
 }
 
-// Decimal exponent of the first significant digit (0 for "1.5", -2 for "0.01"); no digits: a very small number.
+// Decimal exponent of the first significant digit (0 for "1.5", -2 for "0.01"); no digits: a very small
+// number.
 int64_t magnitude(const NumberParts& parts) {
   const size_t first = parts.integer.find_first_not_of('0');
   if (first != std::string_view::npos) {
@@ -102,7 +109,8 @@ std::optional<Float> parseHexFloat(std::string_view text, bool negative) {
   // Java demands the binary exponent.
   if (text.find_first_of("pP") == std::string_view::npos) return std::nullopt;
   Float value = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::hex);
+  const auto [end, status] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::hex);
   if (status != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return negative ? -value : value;
 }
@@ -209,7 +217,8 @@ std::string_view trimBlanks(std::string_view text) {
   return text;
 }
 
-std::optional<int64_t> parseIntegral(std::string_view text, int64_t minimum, int64_t maximum, bool allowDecimal) {
+std::optional<int64_t> parseIntegral(std::string_view text, int64_t minimum, int64_t maximum,
+                                     bool allowDecimal) {
   text = trimBlanks(text);
   if (text.empty()) return std::nullopt;
   const bool negative = text[0] == '-';
@@ -231,10 +240,18 @@ std::optional<int64_t> parseIntegral(std::string_view text, int64_t minimum, int
   return value;
 }
 
-std::optional<double> parseDouble(std::string_view text) { return parseFloating<double>(text); }
-std::optional<float> parseFloat(std::string_view text) { return parseFloating<float>(text); }
-double plainNumberToDouble(std::string_view text) { return plainNumber<double>(text); }
-float plainNumberToFloat(std::string_view text) { return plainNumber<float>(text); }
+std::optional<double> parseDouble(std::string_view text) {
+  return parseFloating<double>(text);
+}
+std::optional<float> parseFloat(std::string_view text) {
+  return parseFloating<float>(text);
+}
+double plainNumberToDouble(std::string_view text) {
+  return plainNumber<double>(text);
+}
+float plainNumberToFloat(std::string_view text) {
+  return plainNumber<float>(text);
+}
 
 DecimalParse parseDecimal(std::string_view text, int precision, int scale, arrow::Decimal128* value) {
   NumberParts parts;
@@ -291,8 +308,12 @@ std::optional<bool> parseBoolean(std::string_view text) {
   return std::nullopt;
 }
 
-void appendDouble(double value, std::string* out) { appendFloating(value, out); }
-void appendFloat(float value, std::string* out) { appendFloating(value, out); }
+void appendDouble(double value, std::string* out) {
+  appendFloating(value, out);
+}
+void appendFloat(float value, std::string* out) {
+  appendFloating(value, out);
+}
 
 void appendLong(int64_t value, std::string* out) {
   char buffer[24];

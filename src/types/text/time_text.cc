@@ -13,7 +13,9 @@
 namespace thalweg {
 namespace {
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
+bool isDigit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 // What the cast grammar found: year, month, day, hour, minute, second, microseconds.
 struct TimestampParts {
@@ -123,7 +125,8 @@ bool addChecked(int64_t days, int64_t microsOfDay, int64_t* micros) {
     ++days;
     microsOfDay -= kMicrosPerDay;
   }
-  return !__builtin_mul_overflow(days, kMicrosPerDay, &whole) && !__builtin_add_overflow(whole, microsOfDay, micros);
+  return !__builtin_mul_overflow(days, kMicrosPerDay, &whole) &&
+         !__builtin_add_overflow(whole, microsOfDay, micros);
 }
 
 bool timeOfDay(const int64_t* segments, int64_t* micros) {
@@ -193,7 +196,8 @@ bool looksLikeRegion(std::string_view text) {
   return !isDigit(text[0]) && text[0] != '+' && text[0] != '-';
 }
 
-// Region look-ups throw where there is no such zone: each name is asked for once. Bounded, for the names are foreign.
+// Region look-ups throw where there is no such zone: each name is asked for once. Bounded, for the names are
+// foreign.
 std::optional<TimeZone> regionZone(std::string_view text) {
   static std::mutex mutex;
   static std::unordered_map<std::string, std::optional<TimeZone>> known;
@@ -381,7 +385,8 @@ std::optional<int32_t> parseDate(std::string_view text) {
   const auto day = static_cast<int>(segments[2]);
   if (!isCivilDate(year, month, day)) return std::nullopt;
   const int64_t days = daysFromCivil(year, month, day);
-  if (days < std::numeric_limits<int32_t>::min() || days > std::numeric_limits<int32_t>::max()) return std::nullopt;
+  if (days < std::numeric_limits<int32_t>::min() || days > std::numeric_limits<int32_t>::max())
+    return std::nullopt;
   return static_cast<int32_t>(days);
 }
 
