@@ -29,7 +29,7 @@ class Lister {
     for (const FileInfo& found : roots) {
       if (found.isDirectory) {
         folder(found.path);
-      } else {
+      } else if (!ignored(found.name())) {
         add(found, /*direct=*/true);
       }
     }

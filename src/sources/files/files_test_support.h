@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <arrow/api.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
