@@ -27,6 +27,8 @@ constexpr ErrorCondition kConditions[] = {
     {"COLUMN_NUMBER_MISMATCH", "42802", IllegalArgument},
     {"CONCURRENT_QUERY", "XXKST", Spark},
     {"CONCURRENT_STREAM_LOG_UPDATE", "40000", Spark},
+    {"CONFLICTING_DIRECTORY_STRUCTURES", "KD009", Spark},
+    {"CONFLICTING_PARTITION_COLUMN_NAMES", "KD009", Spark},
     {"CONNECT_INVALID_PLAN", "56K00", InvalidPlanInput},
     {"DATATYPE_MISMATCH", "42K09", Analysis},
     {"DATA_SOURCE_NOT_FOUND", "42K02", Analysis},
@@ -84,6 +86,7 @@ constexpr ErrorCondition kConditions[] = {
     {"INVALID_NUMERIC_LITERAL_RANGE", "22003", Parse},
     {"INVALID_OPTION", "22023", IllegalArgument},
     {"INVALID_PARAMETER_VALUE", "22023", SparkRuntime},
+    {"INVALID_PARTITION_VALUE", "42846", SparkRuntime},
     {"INVALID_RANGE_STEP", "22023", IllegalArgument},
     {"INVALID_SCHEMA", "42K07", Analysis},
     {"INVALID_TIMEZONE", "22009", DateTime},
@@ -132,6 +135,8 @@ constexpr ErrorCondition kConditions[] = {
     {"_LEGACY_ERROR_TEMP_0029", "", Parse},
     {"_LEGACY_ERROR_TEMP_1194", "", Analysis},
     {"_LEGACY_ERROR_TEMP_1298", "", Analysis},
+    {"_LEGACY_ERROR_TEMP_2047", "", IllegalArgument},
+    {"_LEGACY_ERROR_TEMP_2048", "", IllegalArgument},
     {"_LEGACY_ERROR_TEMP_3102", "", Analysis},
 };
 

@@ -61,6 +61,7 @@ void MicroBatchExecution::openSources() {
     context.clock = definition_.clock;
     context.queryId = checkpoint_.queryId();
     context.cancellation = &cancellation_;
+    context.schema = source.schema;
     ReadDefinition read;
     read.options = source.options;
     if (source.path) read.paths.push_back(*source.path);
