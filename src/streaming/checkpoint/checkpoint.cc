@@ -58,7 +58,8 @@ OffsetEntry parseOffsetEntry(const std::string& text, const std::string& where) 
   try {
     entry.watermarkMs = head.value("batchWatermarkMs", int64_t{0});
     entry.timestampMs = head.value("batchTimestampMs", int64_t{0});
-    for (const auto& [key, value] : head.value("conf", Json::object()).items()) entry.configuration[key] = value.get<std::string>();
+    const Json configuration = head.value("conf", Json::object());
+    for (const auto& [key, value] : configuration.items()) entry.configuration[key] = value.get<std::string>();
   } catch (const nlohmann::json::exception& error) {
     throw corrupt(where, error.what());
   }
