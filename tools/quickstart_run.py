@@ -9,6 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -26,7 +27,7 @@ class Children:
     """The processes of this run; they end with it."""
 
     def __init__(self, program, log):
-        self.program, self.log, self.started = program, log, []
+        self.program, self.log, self.started, self.ending = program, log, [], False
 
     def start(self, *arguments):
         child = subprocess.Popen([self.program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True,
@@ -35,9 +36,22 @@ class Children:
         line = child.stdout.readline()
         if not line:
             sys.exit(f"quickstart: '{arguments[0]}' did not start; see {self.log.name}")
+        threading.Thread(target=self.watch, args=(child, arguments[0]), daemon=True).start()
         return line
 
+    def watch(self, child, name):
+        """A client would try for minutes to reach a server that died: say so and end instead."""
+        status = child.wait()
+        if not self.ending:
+            print(f"\nquickstart: 'thalweg {name}' ended by itself with status {status}; see {self.log.name}.\n"
+                  "Run ./quickstart again: it goes on from the checkpoint.", flush=True)
+            for other in self.started:
+                if other.poll() is None:
+                    other.terminate()
+            os._exit(1)
+
     def end(self):
+        self.ending = True
         for child in reversed(self.started):
             child.terminate()
         for child in self.started:
