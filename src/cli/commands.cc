@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "cli/demo_broker.h"
 #include "cli/serve.h"
 #include "common/error.h"
 #include "common/secret.h"
@@ -15,9 +16,12 @@ int run(int argc, char** argv) {
   program.require_subcommand(1);
   ServeOptions serveOptions;
   const CLI::App* serveCommand = addServeCommand(program, &serveOptions);
+  DemoBrokerOptions demoBrokerOptions;
+  const CLI::App* demoBrokerCommand = addDemoBrokerCommand(program, &demoBrokerOptions);
   try {
     program.parse(argc, argv);
     if (serveCommand->parsed()) return serve(std::move(serveOptions), &makeSessionFactory);
+    if (demoBrokerCommand->parsed()) return runDemoBroker(demoBrokerOptions);
     return 0;
   } catch (const CLI::ParseError& problem) {
     return program.exit(problem);

@@ -85,6 +85,7 @@ constexpr ErrorCondition kConditions[] = {
     {"INVALID_LIMIT_LIKE_EXPRESSION", "42K0E", Analysis},
     {"INVALID_NUMERIC_LITERAL_RANGE", "22003", Parse},
     {"INVALID_OPTION", "22023", IllegalArgument},
+    {"INVALID_OPTIONS", "42K06", Analysis},
     {"INVALID_PARAMETER_VALUE", "22023", SparkRuntime},
     {"INVALID_PARTITION_VALUE", "42846", SparkRuntime},
     {"INVALID_RANGE_STEP", "22023", IllegalArgument},
