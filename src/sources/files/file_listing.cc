@@ -7,8 +7,12 @@
 namespace thalweg {
 namespace {
 
-std::string_view parentOf(std::string_view path) { return path.substr(0, path.rfind('/')); }
-std::string_view nameOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+std::string_view parentOf(std::string_view path) {
+  return path.substr(0, path.rfind('/'));
+}
+std::string_view nameOf(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
 size_t partsOf(std::string_view path) {
   return path == "/" ? 0 : static_cast<size_t>(std::count(path.begin(), path.end(), '/'));
@@ -46,7 +50,8 @@ class Lister {
       }
       files_.resize(kept);
     }
-    std::sort(files_.begin(), files_.end(), [](const ListedFile& a, const ListedFile& b) { return a.path < b.path; });
+    std::sort(files_.begin(), files_.end(),
+              [](const ListedFile& a, const ListedFile& b) { return a.path < b.path; });
     // Braces may name a folder and one inside it.
     files_.erase(std::unique(files_.begin(), files_.end(),
                              [](const ListedFile& a, const ListedFile& b) { return a.path == b.path; }),
@@ -95,7 +100,8 @@ class Lister {
 
 }  // namespace
 
-FileRoot FileRoot::make(Location location, const FileListOptions& options, const FileSystemRegistry& registry) {
+FileRoot FileRoot::make(Location location, const FileListOptions& options,
+                        const FileSystemRegistry& registry) {
   FileRoot root;
   root.basePath = location.path;
   if (options.basePath) {
@@ -103,8 +109,8 @@ FileRoot FileRoot::make(Location location, const FileListOptions& options, const
     const std::string prefix = root.basePath == "/" ? "/" : root.basePath + "/";
     if (location.path != root.basePath && !location.path.starts_with(prefix)) {
       throw Error(ErrorKind::IllegalArgument, "INVALID_OPTION",
-                  fmt::format("The option 'basePath' is '{}', which does not lead to the path '{}'.", *options.basePath,
-                              location.path),
+                  fmt::format("The option 'basePath' is '{}', which does not lead to the path '{}'.",
+                              *options.basePath, location.path),
                   {{"option", "basePath"}});
     }
   }

@@ -14,7 +14,9 @@ TEST(Glob, MatchesAsHadoop) {
   EXPECT_TRUE(GlobPattern("*.json").matches("a.json"));
   EXPECT_FALSE(GlobPattern("*.json").matches("a.jsonl"));
   EXPECT_TRUE(GlobPattern("a?c").matches("abc"));
-  EXPECT_TRUE(GlobPattern("a?c").matches("a\xc3\xa9" "c"));
+  EXPECT_TRUE(
+      GlobPattern("a?c").matches("a\xc3\xa9"
+                                 "c"));
   EXPECT_FALSE(GlobPattern("a?c").matches("ac"));
   EXPECT_TRUE(GlobPattern("[a-c]x").matches("bx"));
   EXPECT_FALSE(GlobPattern("[^a-c]x").matches("bx"));
@@ -37,7 +39,8 @@ class ListingTest : public testing::Test {
     const auto parsed = FileListOptions::parse(options, "UTC");
     const FileRoot root = FileRoot::make(registry_.resolve(folder_.path() + below), parsed, registry_);
     std::vector<std::string> names;
-    for (const ListedFile& file : listFiles(root, parsed, nullptr)) names.push_back(file.path.substr(folder_.path().size() + 1));
+    for (const ListedFile& file : listFiles(root, parsed, nullptr))
+      names.push_back(file.path.substr(folder_.path().size() + 1));
     return names;
   }
   using Names = std::vector<std::string>;
@@ -46,7 +49,9 @@ class ListingTest : public testing::Test {
 };
 
 TEST_F(ListingTest, OnlyVisibleFilesDirectlyInTheFolder) {
-  for (const char* name : {"a.json", "b.txt", "_SUCCESS", ".hidden", "c.json._COPYING_", "sub/d.json", "_sub/e.json"}) folder_.write(name, "{}");
+  for (const char* name :
+       {"a.json", "b.txt", "_SUCCESS", ".hidden", "c.json._COPYING_", "sub/d.json", "_sub/e.json"})
+    folder_.write(name, "{}");
   EXPECT_EQ(names(""), (Names{"a.json", "b.txt"}));
   EXPECT_EQ(names("", {{"recursiveFileLookup", "true"}}), (Names{"a.json", "b.txt", "sub/d.json"}));
   EXPECT_EQ(names("", {{"pathGlobFilter", "*.json"}}), (Names{"a.json"}));
@@ -114,7 +119,10 @@ TEST(PartitionColumns, TypesAreInferredAsSpark) {
 
 // As Spark answered for a folder k=1 and a schema with k boolean.
 TEST(PartitionColumns, AValueThatDoesNotFitIsAnError) {
-  EXPECT_EQ(conditionOf([] { partitionScalar({"k", "1"}, *booleanType(), TimeZone()); }), "INVALID_PARTITION_VALUE");
+  EXPECT_EQ(conditionOf([] {
+              partitionScalar({"k", "1"}, *booleanType(), TimeZone());
+            }),
+            "INVALID_PARTITION_VALUE");
   EXPECT_EQ(partitionScalar({"k", "7"}, *longType(), TimeZone())->ToString(), "7");
   EXPECT_FALSE(partitionScalar({"k", std::nullopt}, *longType(), TimeZone())->is_valid);
 }

@@ -9,7 +9,8 @@ SchemaPtr declaredSchema(const FileFormatDefinition& format, const ReadDefinitio
   return format.fixedSchema;
 }
 
-FileColumns resolveColumns(const SchemaPtr& declared, const std::vector<ListedRoot>& roots, const TimeZone& zone) {
+FileColumns resolveColumns(const SchemaPtr& declared, const std::vector<ListedRoot>& roots,
+                           const TimeZone& zone) {
   PartitionInference inference(declared, zone);
   for (const ListedRoot& listed : roots) {
     for (const ListedFile& file : listed.files) inference.add(listed.root.partitionFolders(file.path));
@@ -23,8 +24,8 @@ FileColumns resolveColumns(const SchemaPtr& declared, const std::vector<ListedRo
   return FileColumns::make(DataType::structOf(std::move(data)), partitions);
 }
 
-std::optional<std::vector<std::shared_ptr<arrow::Scalar>>> partitionValuesOf(const std::vector<std::string>& folders,
-                                                                            const FileColumns& columns, const TimeZone& zone) {
+std::optional<std::vector<std::shared_ptr<arrow::Scalar>>> partitionValuesOf(
+    const std::vector<std::string>& folders, const FileColumns& columns, const TimeZone& zone) {
   std::vector<std::shared_ptr<arrow::Scalar>> values;
   if (columns.partitionCount() == 0) return values;
   if (folders.empty()) return std::nullopt;
@@ -37,7 +38,8 @@ std::optional<std::vector<std::shared_ptr<arrow::Scalar>>> partitionValuesOf(con
   }
   if (fits) return values;
   throw Error("CONFLICTING_PARTITION_COLUMN_NAMES",
-              fmt::format("The folder {} does not fit the partition columns that the other files have.", folders.back()),
+              fmt::format("The folder {} does not fit the partition columns that the other files have.",
+                          folders.back()),
               {{"distinctPartColLists", folders.back()}, {"suspiciousPaths", folders.back()}});
 }
 

@@ -20,12 +20,14 @@ struct ListedRoot {
 SchemaPtr declaredSchema(const FileFormatDefinition& format, const ReadDefinition& read);
 
 // Columns of files below `roots`. `declared` is not null.
-FileColumns resolveColumns(const SchemaPtr& declared, const std::vector<ListedRoot>& roots, const TimeZone& zone);
+FileColumns resolveColumns(const SchemaPtr& declared, const std::vector<ListedRoot>& roots,
+                           const TimeZone& zone);
 
-// The values of a file's folders for the partition columns. Nothing where the file lies below no partition folder though
-// there are columns: such files are no part of a partitioned read. Throws CONFLICTING_PARTITION_COLUMN_NAMES.
-std::optional<std::vector<std::shared_ptr<arrow::Scalar>>> partitionValuesOf(const std::vector<std::string>& folders,
-                                                                            const FileColumns& columns, const TimeZone& zone);
+// The values of a file's folders for the partition columns. Nothing where the file lies below no partition
+// folder though there are columns: such files are no part of a partitioned read. Throws
+// CONFLICTING_PARTITION_COLUMN_NAMES.
+std::optional<std::vector<std::shared_ptr<arrow::Scalar>>> partitionValuesOf(
+    const std::vector<std::string>& folders, const FileColumns& columns, const TimeZone& zone);
 
 std::shared_ptr<const FileScan> makeScan(const FileFormatDefinition& format, const ReadDefinition& read,
                                          const FileListOptions& options, FileColumns columns);

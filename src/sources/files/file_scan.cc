@@ -29,14 +29,18 @@ using FilesPtr = std::shared_ptr<const std::vector<ScannedFile>>;
 std::shared_ptr<arrow::io::InputStream> decompressed(const ScannedFile& file,
                                                      std::shared_ptr<arrow::io::InputStream> raw) {
   static constexpr std::pair<std::string_view, arrow::Compression::type> kCodecs[] = {
-      {".gz", arrow::Compression::GZIP}, {".zst", arrow::Compression::ZSTD}, {".bz2", arrow::Compression::BZ2}};
+      {".gz", arrow::Compression::GZIP},
+      {".zst", arrow::Compression::ZSTD},
+      {".bz2", arrow::Compression::BZ2}};
   const std::string& path = file.location.path;
   for (const char* suffix : {".deflate", ".snappy", ".lz4"}) {
-    if (path.ends_with(suffix)) throw unsupported(std::string("Files compressed as ") + suffix + " (" + path + ")");
+    if (path.ends_with(suffix))
+      throw unsupported(std::string("Files compressed as ") + suffix + " (" + path + ")");
   }
   for (const auto& [suffix, type] : kCodecs) {
     if (!path.ends_with(suffix)) continue;
-    if (!arrow::util::Codec::IsAvailable(type)) throw unsupported(fmt::format("Files compressed as {} ({})", suffix, path));
+    if (!arrow::util::Codec::IsAvailable(type))
+      throw unsupported(fmt::format("Files compressed as {} ({})", suffix, path));
     std::shared_ptr<arrow::util::Codec> codec = valueOrThrow(arrow::util::Codec::Create(type));
     // The stream keeps only a plain pointer to its codec.
     auto stream = valueOrThrow(arrow::io::CompressedInputStream::Make(codec.get(), std::move(raw)));
@@ -45,7 +49,8 @@ std::shared_ptr<arrow::io::InputStream> decompressed(const ScannedFile& file,
   return raw;
 }
 
-std::shared_ptr<arrow::Array> constantColumn(const arrow::Scalar& value, int64_t rows, arrow::MemoryPool* pool) {
+std::shared_ptr<arrow::Array> constantColumn(const arrow::Scalar& value, int64_t rows,
+                                             arrow::MemoryPool* pool) {
   return valueOrThrow(arrow::MakeArrayFromScalar(value, rows, pool));
 }
 
@@ -138,18 +143,23 @@ class FileScanReader final : public BatchReader {
     records_.reset();
     const std::string uri = fileUri(*file().location.fileSystem, file().location.path);
     const std::string& condition = error.condition();
-    if (condition == "OPERATION_CANCELED" || condition == "OUT_OF_MEMORY" || condition.starts_with("UNSUPPORTED_FEATURE") ||
-        condition == "INTERNAL_ERROR") {
+    if (condition == "OPERATION_CANCELED" || condition == "OUT_OF_MEMORY" ||
+        condition.starts_with("UNSUPPORTED_FEATURE") || condition == "INTERNAL_ERROR") {
       throw error;
     }
     if (condition == "PATH_NOT_FOUND") {
       if (scan_->ignoreMissingFiles) return logWarn("the file {} is gone and passed over", uri);
       throw Error("FAILED_READ_FILE.FILE_NOT_EXIST",
-                  "The file " + uri + " does not exist any more. Bring it back, or set the option ignoreMissingFiles to go on without it.",
+                  "The file " + uri +
+                      " does not exist any more. Bring it back, or set the option ignoreMissingFiles to go "
+                      "on without it.",
                   {{"path", uri}});
     }
-    if (scan_->ignoreCorruptFiles) return logWarn("the rest of the file {} is passed over: {}", uri, error.text());
-    throw Error("FAILED_READ_FILE.NO_HINT", "The file " + uri + " cannot be read: " + error.text(), {{"path", uri}}).withCause(error);
+    if (scan_->ignoreCorruptFiles)
+      return logWarn("the rest of the file {} is passed over: {}", uri, error.text());
+    throw Error("FAILED_READ_FILE.NO_HINT", "The file " + uri + " cannot be read: " + error.text(),
+                {{"path", uri}})
+        .withCause(error);
   }
 
   std::shared_ptr<arrow::RecordBatch> assemble(const arrow::RecordBatch& data) const {
@@ -157,7 +167,8 @@ class FileScanReader final : public BatchReader {
     arrow::ArrayVector arrays;
     for (const int column : request_.columns) {
       if (scan_->columns.isData(column)) {
-        const auto place = std::lower_bound(dataColumns_.begin(), dataColumns_.end(), column) - dataColumns_.begin();
+        const auto place =
+            std::lower_bound(dataColumns_.begin(), dataColumns_.end(), column) - dataColumns_.begin();
         arrays.push_back(data.column(static_cast<int>(place)));
       } else if (scan_->columns.isPartition(column)) {
         const auto& value = file().partitionValues[static_cast<size_t>(column - scan_->columns.dataCount)];

@@ -28,8 +28,8 @@ struct ScannedFile {
   std::vector<std::shared_ptr<arrow::Scalar>> partitionValues;  // as many as partition columns
 };
 
-// Whole files, in order, small ones together: as many splits as there are cores where there are bytes for it (Spark's
-// sizes: at most 128 MB and at least 4 MB a split, a file counting 4 MB more than it has).
+// Whole files, in order, small ones together: as many splits as there are cores where there are bytes for it
+// (Spark's sizes: at most 128 MB and at least 4 MB a split, a file counting 4 MB more than it has).
 std::vector<SplitPtr> splitFiles(std::shared_ptr<const FileScan> scan, std::vector<ScannedFile> files);
 
 }  // namespace thalweg

@@ -20,7 +20,8 @@ std::optional<int64_t> positive(const Options& options, const std::string& name)
   const auto text = options.get(name);
   if (!text) return std::nullopt;
   const auto value = parseIntegral(*text, 1, std::numeric_limits<int64_t>::max(), false);
-  if (!value) refuse(name, fmt::format("Invalid value '{}' for option '{}', must be a positive integer", *text, name));
+  if (!value)
+    refuse(name, fmt::format("Invalid value '{}' for option '{}', must be a positive integer", *text, name));
   return value;
 }
 
@@ -37,7 +38,8 @@ int64_t durationMs(const std::string& name, const std::string& text) {
   for (const auto& [suffix, factor] : kUnits) {
     if (count && unit == suffix) return factor == 0 ? *count / 1000 : *count * factor;
   }
-  refuse(name, fmt::format("Invalid value '{}' for option '{}', must be a duration such as 7d or 12h", text, name));
+  refuse(name,
+         fmt::format("Invalid value '{}' for option '{}', must be a duration such as 7d or 12h", text, name));
 }
 
 std::optional<int64_t> timeMs(const Options& options, const std::string& name, const TimeZone& zone) {
@@ -45,7 +47,8 @@ std::optional<int64_t> timeMs(const Options& options, const std::string& name, c
   if (!text) return std::nullopt;
   const auto micros = parseTimestamp(*text, zone);
   if (!micros) {
-    refuse(name, fmt::format("The option '{}' is '{}', which is no time such as 2026-01-15T10:00:00", name, *text));
+    refuse(name,
+           fmt::format("The option '{}' is '{}', which is no time such as 2026-01-15T10:00:00", name, *text));
   }
   return *micros / 1000;
 }
@@ -68,12 +71,14 @@ FileListOptions FileListOptions::parse(const Options& options, const std::string
 FileStreamOptions FileStreamOptions::parse(const Options& options) {
   FileStreamOptions parsed;
   for (const char* name : {"modifiedBefore", "modifiedAfter"}) {
-    if (options.has(name)) refuse(name, fmt::format("The option '{}' is not allowed in file stream sources", name));
+    if (options.has(name))
+      refuse(name, fmt::format("The option '{}' is not allowed in file stream sources", name));
   }
   parsed.maxFilesPerTrigger = positive(options, "maxFilesPerTrigger");
   parsed.maxBytesPerTrigger = positive(options, "maxBytesPerTrigger");
   if (parsed.maxFilesPerTrigger && parsed.maxBytesPerTrigger) {
-    refuse("maxBytesPerTrigger", "Options 'maxFilesPerTrigger' and 'maxBytesPerTrigger' can't be both set at the same time");
+    refuse("maxBytesPerTrigger",
+           "Options 'maxFilesPerTrigger' and 'maxBytesPerTrigger' can't be both set at the same time");
   }
   parsed.latestFirst = options.getBool("latestFirst", false);
   const auto age = options.get("maxFileAge");

@@ -13,12 +13,12 @@ namespace thalweg {
 
 // Which files count.
 struct FileListOptions {
-  // `zone` is of modifiedBefore and modifiedAfter unless the option timeZone is given. Throws Error INVALID_OPTION
-  // naming the option.
+  // `zone` is of modifiedBefore and modifiedAfter unless the option timeZone is given. Throws Error
+  // INVALID_OPTION naming the option.
   static FileListOptions parse(const Options& options, const std::string& sessionZone);
 
-  bool recursive = false;                  // recursiveFileLookup: every folder below, no partition columns
-  std::optional<GlobPattern> nameFilter;   // pathGlobFilter
+  bool recursive = false;                 // recursiveFileLookup: every folder below, no partition columns
+  std::optional<GlobPattern> nameFilter;  // pathGlobFilter
   std::optional<std::string> basePath;
   std::optional<int64_t> modifiedBeforeMs;
   std::optional<int64_t> modifiedAfterMs;
@@ -28,8 +28,8 @@ struct FileListOptions {
 
 // How a stream takes files.
 struct FileStreamOptions {
-  // Throws Error INVALID_OPTION for values that do not fit and for options that a stream cannot have; unsupported() for
-  // cleanSource other than off.
+  // Throws Error INVALID_OPTION for values that do not fit and for options that a stream cannot have;
+  // unsupported() for cleanSource other than off.
   static FileStreamOptions parse(const Options& options);
 
   std::optional<int64_t> maxFilesPerTrigger;

@@ -63,14 +63,16 @@ TEST_F(FileSourceTest, GoesOnAfterARestart) {
   open()->latestOffset(std::nullopt, false);
   folder_.write("in/b.json", "{\"a\":2}\n", 2000);
   const auto source = open();
-  // The entry was written, but no batch used it: it is still to be read, with what is new in an entry of its own.
+  // The entry was written, but no batch used it: it is still to be read, with what is new in an entry of its
+  // own.
   EXPECT_EQ(source->latestOffset(std::nullopt, false), "{\"logOffset\":1}");
   EXPECT_EQ(readRows(source->plan(std::nullopt, "{\"logOffset\":1}"), {0}), (Rows{"1", "2"}));
   EXPECT_EQ(readRows(open()->plan("{\"logOffset\":0}", "{\"logOffset\":1}"), {0}), Rows{"2"});
 }
 
 TEST_F(FileSourceTest, Limits) {
-  for (int i = 0; i < 4; ++i) folder_.write("in/" + std::to_string(i), "{\"a\":" + std::to_string(i) + "}", 1000 + i);
+  for (int i = 0; i < 4; ++i)
+    folder_.write("in/" + std::to_string(i), "{\"a\":" + std::to_string(i) + "}", 1000 + i);
   {
     const auto source = open({{"maxFilesPerTrigger", "3"}});
     ASSERT_TRUE(source->prepareForAvailableNow());
@@ -93,15 +95,18 @@ TEST_F(FileSourceTest, Limits) {
     source->latestOffset(std::nullopt, false);
     EXPECT_EQ(readRows(source->plan(std::nullopt, "{\"logOffset\":0}"), {0}), Rows{"0"});
     EXPECT_EQ(source->latestOffset("{\"logOffset\":0}", true), "{\"logOffset\":1}");
-    EXPECT_EQ(readRows(source->plan("{\"logOffset\":0}", "{\"logOffset\":1}"), {0}), (Rows{"1", "2", "3", "9"}));
+    EXPECT_EQ(readRows(source->plan("{\"logOffset\":0}", "{\"logOffset\":1}"), {0}),
+              (Rows{"1", "2", "3", "9"}));
   }
 }
 
 // Conditions and words as Spark 4.2 gave them for the same calls.
 TEST_F(FileSourceTest, WhatSparkRefuses) {
   folder_.write("in/a.json", "{\"a\":1}");
-  for (const Options& options : {Options{{"maxFilesPerTrigger", "1"}, {"maxBytesPerTrigger", "1"}}, Options{{"maxFilesPerTrigger", "0"}},
-                                 Options{{"modifiedAfter", "2020-01-01T00:00:00"}}, Options{{"maxFileAge", "x"}}}) {
+  for (const Options& options :
+       {Options{{"maxFilesPerTrigger", "1"}, {"maxBytesPerTrigger", "1"}},
+        Options{{"maxFilesPerTrigger", "0"}}, Options{{"modifiedAfter", "2020-01-01T00:00:00"}},
+        Options{{"maxFileAge", "x"}}}) {
     EXPECT_EQ(conditionOf([&] { open(options); }), "INVALID_OPTION");
   }
   EXPECT_EQ(conditionOf([&] { open({{"cleanSource", "delete"}}); }), "UNSUPPORTED_FEATURE.THALWEG");
@@ -110,7 +115,8 @@ TEST_F(FileSourceTest, WhatSparkRefuses) {
   EXPECT_EQ(conditionOf([&] { table({0}, {}, "none*"); }), "PATH_NOT_FOUND");
   ReadDefinition read = definition();
   read.paths.clear();
-  EXPECT_EQ(conditionOf([&] { fileStreamSchema(jsonFileFormat(), read, registry_); }), "_LEGACY_ERROR_TEMP_2047");
+  EXPECT_EQ(conditionOf([&] { fileStreamSchema(jsonFileFormat(), read, registry_); }),
+            "_LEGACY_ERROR_TEMP_2047");
   schema_ = nullptr;
   EXPECT_EQ(conditionOf([&] { open(); }), "_LEGACY_ERROR_TEMP_2048");
   EXPECT_EQ(conditionOf([&] { table({0}); }), "UNSUPPORTED_FEATURE.THALWEG");
@@ -140,15 +146,18 @@ TEST_F(FileSourceTest, ADeletedFileIsNamed) {
     EXPECT_EQ(error.condition(), "FAILED_READ_FILE.FILE_NOT_EXIST");
     EXPECT_NE(error.text().find("file://" + folder_.path("in/a.json")), std::string::npos) << error.text();
   }
-  EXPECT_EQ(readRows(open({{"ignoreMissingFiles", "true"}})->plan(std::nullopt, "{\"logOffset\":0}"), {0}), Rows{"2"});
+  EXPECT_EQ(readRows(open({{"ignoreMissingFiles", "true"}})->plan(std::nullopt, "{\"logOffset\":0}"), {0}),
+            Rows{"2"});
 }
 
 TEST_F(FileSourceTest, TheCheckpointOfAnotherFolderIsRefused) {
   folder_.write("in/a.json", "{\"a\":1}");
   folder_.write("other/a.json", "{\"a\":1}");
   open()->latestOffset(std::nullopt, false);
-  EXPECT_EQ(conditionOf([&] { open({}, "other")->plan(std::nullopt, "{\"logOffset\":0}"); }), "INVALID_OPTION");
-  EXPECT_EQ(conditionOf([&] { open()->latestOffset("{\"logOffset\":3}", false); }), "STREAMING_CHECKPOINT_LOG_CORRUPT");
+  EXPECT_EQ(conditionOf([&] { open({}, "other")->plan(std::nullopt, "{\"logOffset\":0}"); }),
+            "INVALID_OPTION");
+  EXPECT_EQ(conditionOf([&] { open()->latestOffset("{\"logOffset\":3}", false); }),
+            "STREAMING_CHECKPOINT_LOG_CORRUPT");
   EXPECT_EQ(conditionOf([&] { open()->plan(std::nullopt, "17"); }), "STREAMING_CHECKPOINT_LOG_CORRUPT");
 }
 
@@ -187,10 +196,12 @@ TEST_F(FileSourceTest, PartitionColumns) {
   EXPECT_EQ(table({0, 2, 3}), (Rows{"1 1 2024-01-02", "3 null 2024-01-03"}));
   const auto source = open();
   source->latestOffset(std::nullopt, false);
-  EXPECT_EQ(readRows(source->plan(std::nullopt, "{\"logOffset\":0}"), {0, 2, 3}), (Rows{"1 1 2024-01-02", "3 null 2024-01-03"}));
+  EXPECT_EQ(readRows(source->plan(std::nullopt, "{\"logOffset\":0}"), {0, 2, 3}),
+            (Rows{"1 1 2024-01-02", "3 null 2024-01-03"}));
   schema_ = DataType::structOf({{"k", stringType()}, {"a", intType()}});
   EXPECT_EQ(table({0, 1}), (Rows{"1 1", "3 null"}));
-  EXPECT_EQ(openFileTable(jsonFileFormat(), definition(), registry_)->schema()->fields()[1].type->id(), TypeId::String);
+  EXPECT_EQ(openFileTable(jsonFileFormat(), definition(), registry_)->schema()->fields()[1].type->id(),
+            TypeId::String);
   schema_ = DataType::structOf({{"k", booleanType()}, {"a", intType()}});
   EXPECT_EQ(conditionOf([&] { table({0}); }), "INVALID_PARTITION_VALUE");
 }
@@ -201,7 +212,8 @@ TEST_F(FileSourceTest, FoldersThatChangeBetweenLoadAndStartAreNoticed) {
   context.metadataFolder = {makeLocalFileSystem(), folder_.path("checkpoint/sources/0")};
   context.schema = fileStreamSchema(jsonFileFormat(), definition(), registry_).schema;
   folder_.write("in/k=1/f.json", "{}");
-  EXPECT_EQ(conditionOf([&] { openFileStream(jsonFileFormat(), definition(), registry_, context); }), "INVALID_SCHEMA");
+  EXPECT_EQ(conditionOf([&] { openFileStream(jsonFileFormat(), definition(), registry_, context); }),
+            "INVALID_SCHEMA");
 }
 
 TEST_F(FileSourceTest, MalformedRecordsFollowTheMode) {
@@ -240,10 +252,12 @@ TEST_F(FileSourceTest, SmallFilesShareASplitAndBatchesAreBounded) {
 class SparkCheckpoint : public FileSourceTest, public testing::WithParamInterface<std::string> {};
 
 TEST_P(SparkCheckpoint, IsTakenOver) {
-  const std::filesystem::path fixture = std::filesystem::path(THALWEG_SHARED_DIR) / "testdata/spark-checkpoints" / GetParam();
+  const std::filesystem::path fixture =
+      std::filesystem::path(THALWEG_SHARED_DIR) / "testdata/spark-checkpoints" / GetParam();
   if (!std::filesystem::exists(fixture)) GTEST_SKIP() << fixture << " is absent";
   std::filesystem::copy(fixture / "in", folder_.path("in"), std::filesystem::copy_options::recursive);
-  std::filesystem::copy(fixture / "checkpoint", folder_.path("checkpoint"), std::filesystem::copy_options::recursive);
+  std::filesystem::copy(fixture / "checkpoint", folder_.path("checkpoint"),
+                        std::filesystem::copy_options::recursive);
   const auto disk = makeLocalFileSystem();
   for (const FileInfo& file : disk->list(folder_.path("checkpoint/sources/0"))) {
     if (file.name().starts_with(".")) continue;
@@ -271,8 +285,11 @@ TEST_P(SparkCheckpoint, IsTakenOver) {
   EXPECT_EQ(readRows(source->plan(end, "{\"logOffset\":" + std::to_string(last + 1) + "}"), {0}), Rows{"u"});
 }
 
-INSTANTIATE_TEST_SUITE_P(Fixtures, SparkCheckpoint, testing::Values("files-to-delta", "files-to-partitioned-delta"),
-                         [](const auto& info) { return info.param == "files-to-delta" ? "Plain" : "Partitioned"; });
+INSTANTIATE_TEST_SUITE_P(Fixtures, SparkCheckpoint,
+                         testing::Values("files-to-delta", "files-to-partitioned-delta"),
+                         [](const auto& info) {
+                           return info.param == "files-to-delta" ? "Plain" : "Partitioned";
+                         });
 
 }  // namespace
 }  // namespace thalweg

@@ -14,7 +14,9 @@
 namespace thalweg {
 namespace {
 
-SourceOffset offsetText(int64_t logOffset) { return fmt::format("{{\"logOffset\":{}}}", logOffset); }
+SourceOffset offsetText(int64_t logOffset) {
+  return fmt::format("{{\"logOffset\":{}}}", logOffset);
+}
 
 int64_t parseOffset(const SourceOffset& text) {
   const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -23,14 +25,16 @@ int64_t parseOffset(const SourceOffset& text) {
     if (const auto value = it->get<int64_t>(); value >= -1 && value < INT64_MAX) return value;
   }
   throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
-              "The checkpoint's offset of a file source is {\"logOffset\":n}, not '" + text + "': does it belong to another query?",
+              "The checkpoint's offset of a file source is {\"logOffset\":n}, not '" + text +
+                  "': does it belong to another query?",
               {{"path", text}});
 }
 
 class FileStreamSource final : public StreamSource {
  public:
-  FileStreamSource(FileRoot root, FileListOptions listOptions, FileStreamOptions options, std::shared_ptr<const FileScan> scan,
-                   TimeZone zone, FileSystemRegistry registry, StreamSourceContext context)
+  FileStreamSource(FileRoot root, FileListOptions listOptions, FileStreamOptions options,
+                   std::shared_ptr<const FileScan> scan, TimeZone zone, FileSystemRegistry registry,
+                   StreamSourceContext context)
       : root_(std::move(root)),
         listOptions_(std::move(listOptions)),
         options_(options),
@@ -53,7 +57,8 @@ class FileStreamSource final : public StreamSource {
   // The first batch starts before everything.
   std::optional<SourceOffset> initialOffset() override { return std::nullopt; }
 
-  std::optional<SourceOffset> latestOffset(const std::optional<SourceOffset>& start, bool ignoreLimits) override {
+  std::optional<SourceOffset> latestOffset(const std::optional<SourceOffset>& start,
+                                           bool ignoreLimits) override {
     if (start) checkLogReaches(parseOffset(*start));
     if (unread_.empty() && !availableNow_) unread_ = newFiles();
     const std::vector<ListedFile> batch = takeBatch(ignoreLimits);
@@ -73,9 +78,10 @@ class FileStreamSource final : public StreamSource {
     const int64_t from = start ? parseOffset(*start) : -1;
     const int64_t until = parseOffset(end);
     if (from > until) {
-      throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
-                  fmt::format("The checkpoint's offsets of {} go back, from {} to {}.", description(), from, until),
-                  {{"path", context_.metadataFolder.path}});
+      throw Error(
+          "STREAMING_CHECKPOINT_LOG_CORRUPT",
+          fmt::format("The checkpoint's offsets of {} go back, from {} to {}.", description(), from, until),
+          {{"path", context_.metadataFolder.path}});
     }
     checkLogReaches(until);
     std::vector<ScannedFile> files;
@@ -89,19 +95,21 @@ class FileStreamSource final : public StreamSource {
   void checkLogReaches(int64_t offset) const {
     if (offset <= log_.latest()) return;
     throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
-                fmt::format("The checkpoint says that {} was read up to entry {}, but its log {} ends at {}.", description(), offset,
-                            context_.metadataFolder.path, log_.latest()),
+                fmt::format("The checkpoint says that {} was read up to entry {}, but its log {} ends at {}.",
+                            description(), offset, context_.metadataFolder.path, log_.latest()),
                 {{"path", context_.metadataFolder.path}});
   }
 
   std::deque<ListedFile> newFiles() const {
     std::deque<ListedFile> files;
     for (ListedFile& file : listFiles(root_, listOptions_, context_.cancellation)) {
-      if (seen_.isNew(fileUri(*root_.location.fileSystem, file.path), file.modificationTimeMs)) files.push_back(std::move(file));
+      if (seen_.isNew(fileUri(*root_.location.fileSystem, file.path), file.modificationTimeMs))
+        files.push_back(std::move(file));
     }
     // Files of one time stay in the order of their paths.
     std::stable_sort(files.begin(), files.end(), [this](const ListedFile& a, const ListedFile& b) {
-      return options_.latestFirst ? a.modificationTimeMs > b.modificationTimeMs : a.modificationTimeMs < b.modificationTimeMs;
+      return options_.latestFirst ? a.modificationTimeMs > b.modificationTimeMs
+                                  : a.modificationTimeMs < b.modificationTimeMs;
     });
     return files;
   }
@@ -124,9 +132,11 @@ class FileStreamSource final : public StreamSource {
     return batch;
   }
 
-  // What a limit left over serves the next triggers without listing, unless that is little, or the newest must come first.
+  // What a limit left over serves the next triggers without listing, unless that is little, or the newest
+  // must come first.
   void keepUnread(size_t taken, bool ignoreLimits) {
-    const bool few = static_cast<double>(unread_.size()) < static_cast<double>(taken) * options_.discardCachedInputRatio;
+    const bool few =
+        static_cast<double>(unread_.size()) < static_cast<double>(taken) * options_.discardCachedInputRatio;
     if (options_.latestFirst || ignoreLimits || few) {
       unread_.clear();
     } else if (static_cast<int64_t>(unread_.size()) > options_.maxCachedFiles) {
@@ -157,8 +167,9 @@ class FileStreamSource final : public StreamSource {
         return std::nullopt;
       }
       throw Error("FAILED_READ_FILE.FILE_NOT_EXIST",
-                  "The file " + uri + " was taken into a batch and does not exist any more. Bring it back, or set the option "
-                  "ignoreMissingFiles to go on without it.",
+                  "The file " + uri +
+                      " was taken into a batch and does not exist any more. Bring it back, or set the option "
+                      "ignoreMissingFiles to go on without it.",
                   {{"path", uri}});
     }
     auto values = partitionValuesOf(root_.partitionFolders(file.location.path), scan_->columns, zone_);
@@ -176,7 +187,9 @@ class FileStreamSource final : public StreamSource {
     const std::string& root = root_.location.path;
     if (isGlob(root) || root == "/" || path == root || path.starts_with(root + "/")) return;
     throw Error(ErrorKind::IllegalArgument, "INVALID_OPTION",
-                fmt::format("The checkpoint's file {} does not lie below the path {}: the path of a file stream cannot change.", path, root),
+                fmt::format("The checkpoint's file {} does not lie below the path {}: the path of a file "
+                            "stream cannot change.",
+                            path, root),
                 {{"path", root}});
   }
 
@@ -200,8 +213,11 @@ struct StreamFiles {
   FileColumns columns;
 };
 
-StreamFiles resolveStream(const FileFormatDefinition& format, const ReadDefinition& read, const FileSystemRegistry& registry) {
-  if (read.paths.size() != 1) throw Error("_LEGACY_ERROR_TEMP_2047", "'path' is not specified: a file stream reads one path or pattern.");
+StreamFiles resolveStream(const FileFormatDefinition& format, const ReadDefinition& read,
+                          const FileSystemRegistry& registry) {
+  if (read.paths.size() != 1)
+    throw Error("_LEGACY_ERROR_TEMP_2047",
+                "'path' is not specified: a file stream reads one path or pattern.");
   StreamFiles files;
   files.options = FileListOptions::parse(read.options, read.timeZone);
   files.zone = TimeZone::parse(read.options.getOr("timeZone", read.timeZone));
@@ -215,7 +231,9 @@ StreamFiles resolveStream(const FileFormatDefinition& format, const ReadDefiniti
   const SchemaPtr declared = declaredSchema(format, read);
   if (!declared) {
     throw Error("_LEGACY_ERROR_TEMP_2048",
-                "A stream of " + format.name + " files needs a schema: give one with schema(…). spark.read.load(directory) may find it from files that exist.");
+                "A stream of " + format.name +
+                    " files needs a schema: give one with schema(…). spark.read.load(directory) may find it "
+                    "from files that exist.");
   }
   files.columns = resolveColumns(declared, {files.listed}, files.zone);
   return files;
@@ -223,24 +241,27 @@ StreamFiles resolveStream(const FileFormatDefinition& format, const ReadDefiniti
 
 }  // namespace
 
-StreamSchema fileStreamSchema(const FileFormatDefinition& format, const ReadDefinition& read, const FileSystemRegistry& registry) {
+StreamSchema fileStreamSchema(const FileFormatDefinition& format, const ReadDefinition& read,
+                              const FileSystemRegistry& registry) {
   const StreamFiles files = resolveStream(format, read, registry);
   format.make(read, files.columns.dataSchema);
   return {files.columns.schema, files.columns.visibleCount};
 }
 
 std::unique_ptr<StreamSource> openFileStream(const FileFormatDefinition& format, const ReadDefinition& read,
-                                             const FileSystemRegistry& registry, const StreamSourceContext& context) {
+                                             const FileSystemRegistry& registry,
+                                             const StreamSourceContext& context) {
   const FileStreamOptions options = FileStreamOptions::parse(read.options);
   StreamFiles files = resolveStream(format, read, registry);
   if (context.schema && !equals(*context.schema, *files.columns.schema)) {
-    throw Error("INVALID_SCHEMA",
-                "The partition folders of " + read.paths[0] + " changed between load() and start(): run both again.",
-                {{"inputSchema", context.schema->simpleString()}});
+    throw Error(
+        "INVALID_SCHEMA",
+        "The partition folders of " + read.paths[0] + " changed between load() and start(): run both again.",
+        {{"inputSchema", context.schema->simpleString()}});
   }
   auto scan = makeScan(format, read, files.options, std::move(files.columns));
-  return std::make_unique<FileStreamSource>(std::move(files.listed.root), std::move(files.options), options, std::move(scan), files.zone,
-                                            registry, context);
+  return std::make_unique<FileStreamSource>(std::move(files.listed.root), std::move(files.options), options,
+                                            std::move(scan), files.zone, registry, context);
 }
 
 }  // namespace thalweg

@@ -8,8 +8,12 @@ namespace {
 
 class FileTable final : public Table {
  public:
-  FileTable(std::string formatName, std::shared_ptr<const FileScan> scan, std::vector<ListedRoot> roots, TimeZone zone)
-      : formatName_(std::move(formatName)), scan_(std::move(scan)), roots_(std::move(roots)), zone_(std::move(zone)) {}
+  FileTable(std::string formatName, std::shared_ptr<const FileScan> scan, std::vector<ListedRoot> roots,
+            TimeZone zone)
+      : formatName_(std::move(formatName)),
+        scan_(std::move(scan)),
+        roots_(std::move(roots)),
+        zone_(std::move(zone)) {}
 
   const SchemaPtr& schema() const override { return scan_->columns.schema; }
   int visibleColumns() const override { return scan_->columns.visibleCount; }
@@ -20,7 +24,10 @@ class FileTable final : public Table {
       for (const ListedFile& file : listed.files) {
         auto values = partitionValuesOf(listed.root.partitionFolders(file.path), scan_->columns, zone_);
         if (!values) continue;
-        files.push_back({{listed.root.location.fileSystem, file.path}, file.sizeBytes, file.modificationTimeMs, std::move(*values)});
+        files.push_back({{listed.root.location.fileSystem, file.path},
+                         file.sizeBytes,
+                         file.modificationTimeMs,
+                         std::move(*values)});
       }
     }
     return splitFiles(scan_, std::move(files));
@@ -28,14 +35,16 @@ class FileTable final : public Table {
 
   std::string description() const override {
     std::string text = formatName_;
-    for (const ListedRoot& listed : roots_) text += " " + displayPath(*listed.root.location.fileSystem, listed.root.location.path);
+    for (const ListedRoot& listed : roots_)
+      text += " " + displayPath(*listed.root.location.fileSystem, listed.root.location.path);
     return text;
   }
 
   std::vector<std::string> inputFiles() const override {
     std::vector<std::string> uris;
     for (const ListedRoot& listed : roots_) {
-      for (const ListedFile& file : listed.files) uris.push_back(fileUri(*listed.root.location.fileSystem, file.path));
+      for (const ListedFile& file : listed.files)
+        uris.push_back(fileUri(*listed.root.location.fileSystem, file.path));
     }
     return uris;
   }
@@ -55,10 +64,13 @@ void checkBases(const std::vector<ListedRoot>& roots) {
       const std::vector<std::string> folders = listed.root.partitionFolders(file.path);
       if (folders.empty()) continue;
       std::string own = file.path.substr(0, file.path.find("/" + folders.front() + "/"));
-      if (!base) base = std::move(own);
+      if (!base)
+        base = std::move(own);
       else if (*base != own) {
         throw Error("CONFLICTING_DIRECTORY_STRUCTURES",
-                    fmt::format("Partition folders begin below {} and below {}: read them apart, or give the option basePath.", *base, own),
+                    fmt::format("Partition folders begin below {} and below {}: read them apart, or give the "
+                                "option basePath.",
+                                *base, own),
                     {{"discoveredBasePaths", *base + ", " + own}});
       }
     }
@@ -70,7 +82,8 @@ void checkBases(const std::vector<ListedRoot>& roots) {
 std::shared_ptr<Table> openFileTable(const FileFormatDefinition& format, const ReadDefinition& read,
                                      const FileSystemRegistry& registry) {
   const SchemaPtr declared = declaredSchema(format, read);
-  if (read.paths.empty()) throw Error("_LEGACY_ERROR_TEMP_2047", "'path' is not specified: name the files to read.");
+  if (read.paths.empty())
+    throw Error("_LEGACY_ERROR_TEMP_2047", "'path' is not specified: name the files to read.");
   const FileListOptions options = FileListOptions::parse(read.options, read.timeZone);
   std::vector<ListedRoot> roots;
   for (const std::string& path : read.paths) {

@@ -32,7 +32,8 @@ std::string shortFileUri(const FileSystem& files, std::string_view path) {
 std::string fileUri(const FileSystem& files, std::string_view path) {
   std::string uri = shortFileUri(files, path);
   const size_t slash = uri.find(":/");
-  if (slash != std::string::npos && !std::string_view(uri).substr(slash).starts_with("://")) uri.insert(slash + 1, "//");
+  if (slash != std::string::npos && !std::string_view(uri).substr(slash).starts_with("://"))
+    uri.insert(slash + 1, "//");
   return uri;
 }
 

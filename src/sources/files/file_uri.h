@@ -8,8 +8,8 @@
 
 namespace thalweg {
 
-// "file:///data/a%20b.json": source logs, DataFrame.inputFiles. Always valid UTF-8: a name with other bytes has all its
-// bytes beyond ASCII as %XX.
+// "file:///data/a%20b.json": source logs, DataFrame.inputFiles. Always valid UTF-8: a name with other bytes
+// has all its bytes beyond ASCII as %XX.
 std::string fileUri(const FileSystem& files, std::string_view path);
 // "file:/data/a%20b.json": _metadata.file_path.
 std::string shortFileUri(const FileSystem& files, std::string_view path);

@@ -23,7 +23,9 @@ class TemporaryFolder {
     std::filesystem::create_directories(path_);
   }
   ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  std::string path(const std::string& name = "") const { return name.empty() ? path_.string() : (path_ / name).string(); }
+  std::string path(const std::string& name = "") const {
+    return name.empty() ? path_.string() : (path_ / name).string();
+  }
 
   // Makes the file, with a modification time of `seconds` since 1970 unless negative.
   std::string write(const std::string& name, const std::string& text, int64_t seconds = -1) const {
@@ -43,7 +45,8 @@ class TemporaryFolder {
 };
 
 // Every row as its columns' text, split by split, in order.
-inline std::vector<std::string> readRows(const std::vector<SplitPtr>& splits, const std::vector<int>& columns) {
+inline std::vector<std::string> readRows(const std::vector<SplitPtr>& splits,
+                                         const std::vector<int>& columns) {
   std::vector<std::string> rows;
   ReadRequest request;
   request.columns = columns;

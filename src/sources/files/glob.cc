@@ -53,7 +53,8 @@ std::vector<std::string> withoutBraces(std::string_view pattern) {
     ends.push_back(close);
     size_t begin = brace + 1;
     for (const size_t end : ends) {
-      open.push_back(current.substr(0, brace) + current.substr(begin, end - begin) + current.substr(close + 1));
+      open.push_back(current.substr(0, brace) + current.substr(begin, end - begin) +
+                     current.substr(close + 1));
       begin = end + 1;
     }
     if (open.size() + done.size() > kMaxAlternatives) refuse(pattern, "it has too many alternatives");
@@ -151,7 +152,9 @@ std::string unescaped(std::string_view pattern) {
   return text;
 }
 
-bool hidden(std::string_view name) { return name.starts_with('_') || name.starts_with('.'); }
+bool hidden(std::string_view name) {
+  return name.starts_with('_') || name.starts_with('.');
+}
 
 void expandSimple(FileSystem& files, const std::string& path, std::vector<FileInfo>* found) {
   std::vector<std::string> folders{""};
@@ -192,7 +195,9 @@ bool GlobPattern::matches(std::string_view name) const {
                      [&](const std::string& alternative) { return matchesSimple(alternative, name); });
 }
 
-bool isGlob(std::string_view path) { return path.find_first_of("*?[{") != std::string_view::npos; }
+bool isGlob(std::string_view path) {
+  return path.find_first_of("*?[{") != std::string_view::npos;
+}
 
 std::vector<FileInfo> expandGlob(FileSystem& files, const std::string& path) {
   std::vector<FileInfo> found;

@@ -9,8 +9,9 @@
 
 namespace thalweg {
 
-// A pattern for one name: * any text, ? one character, [a-c] and [^a-c] sets, {x,y} alternatives (nested too), \ takes
-// the next character as it is. Matches bytes, ? and sets whole UTF-8 characters. Immutable, safe on any thread.
+// A pattern for one name: * any text, ? one character, [a-c] and [^a-c] sets, {x,y} alternatives (nested
+// too), \ takes the next character as it is. Matches bytes, ? and sets whole UTF-8 characters. Immutable,
+// safe on any thread.
 class GlobPattern {
  public:
   // Throws Error INVALID_OPTION where a bracket or brace is not closed, or there are too many alternatives.
@@ -24,8 +25,8 @@ class GlobPattern {
 // True where a path holds one of * ? [ {.
 bool isGlob(std::string_view path);
 
-// What exists of a path or pattern, sorted; a pattern's hidden names (_x, .x) are left out unless it names them. An
-// absolute path; braces may span several folders ("/a/{b/c,d}").
+// What exists of a path or pattern, sorted; a pattern's hidden names (_x, .x) are left out unless it names
+// them. An absolute path; braces may span several folders ("/a/{b/c,d}").
 std::vector<FileInfo> expandGlob(FileSystem& files, const std::string& path);
 
 }  // namespace thalweg

@@ -10,7 +10,8 @@ namespace {
 
 class JsonRecords final : public FileRecords {
  public:
-  JsonRecords(const JsonFileFormat& format, std::shared_ptr<arrow::io::InputStream> stream, arrow::MemoryPool* pool)
+  JsonRecords(const JsonFileFormat& format, std::shared_ptr<arrow::io::InputStream> stream,
+              arrow::MemoryPool* pool)
       : reader_(format, std::move(stream), pool) {}
   std::shared_ptr<arrow::RecordBatch> next(int64_t maxRows) override { return reader_.next(maxRows); }
 
@@ -27,11 +28,13 @@ class JsonRecordFormat final : public RecordFormat {
     std::vector<StructField> fields;
     for (const int column : columns) fields.push_back(dataSchema->fields()[static_cast<size_t>(column)]);
     if (fields.size() == 1 && fields[0].name == options_.corruptRecordColumn) {
-      throw Error("UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN",
-                  "A query of JSON files cannot read the column for corrupt records alone: name another column too.");
+      throw Error(
+          "UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN",
+          "A query of JSON files cannot read the column for corrupt records alone: name another column too.");
     }
     auto format = std::make_shared<const JsonFileFormat>(DataType::structOf(std::move(fields)), options_);
-    return [format](std::shared_ptr<arrow::io::InputStream> stream, arrow::MemoryPool* pool) -> std::unique_ptr<FileRecords> {
+    return [format](std::shared_ptr<arrow::io::InputStream> stream,
+                    arrow::MemoryPool* pool) -> std::unique_ptr<FileRecords> {
       return std::make_unique<JsonRecords>(*format, std::move(stream), pool);
     };
   }
@@ -45,9 +48,11 @@ class JsonRecordFormat final : public RecordFormat {
 FileFormatDefinition jsonFileFormat() {
   FileFormatDefinition definition;
   definition.name = "json";
-  definition.make = [](const ReadDefinition& read, const SchemaPtr& dataSchema) -> std::shared_ptr<const RecordFormat> {
+  definition.make = [](const ReadDefinition& read,
+                       const SchemaPtr& dataSchema) -> std::shared_ptr<const RecordFormat> {
     Options options = read.options;
-    if (!options.has("columnNameOfCorruptRecord")) options.set("columnNameOfCorruptRecord", read.corruptRecordColumn);
+    if (!options.has("columnNameOfCorruptRecord"))
+      options.set("columnNameOfCorruptRecord", read.corruptRecordColumn);
     JsonOptions parsed = JsonOptions::parse(options, TimeZone::parse(read.timeZone));
     JsonFileFormat(dataSchema, parsed);  // throws for types that cannot be read
     return std::make_shared<JsonRecordFormat>(std::move(parsed));

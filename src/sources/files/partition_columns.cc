@@ -39,7 +39,8 @@ DataTypePtr inferType(const std::string& text, const TimeZone& zone) {
   }
   const bool looksNumeric = text.find_first_not_of("+-0123456789.eE") == std::string::npos &&
                             text.find_first_of("0123456789") != std::string::npos;
-  if ((looksNumeric || text == "NaN" || text == "Infinity" || text == "-Infinity") && parseDouble(text)) return doubleType();
+  if ((looksNumeric || text == "NaN" || text == "Infinity" || text == "-Infinity") && parseDouble(text))
+    return doubleType();
   if (hasShape(text, "0000-00-00 00:00:00") && parseTimestamp(text, zone)) return timestampType();
   if (text.size() == 10 && hasShape(text, "0000-00-00") && parseDate(text)) return dateType();
   return stringType();
@@ -55,7 +56,9 @@ DataTypePtr wider(const DataTypePtr& a, const DataTypePtr& b) {
   if (both(TypeId::Int, TypeId::Double)) return doubleType();
   if (both(TypeId::Date, TypeId::Timestamp)) return timestampType();
   const auto digits = [](const DataTypePtr& type) {
-    return type->id() == TypeId::Int ? 10 : (type->id() == TypeId::Long ? 20 : (type->id() == TypeId::Decimal ? type->precision() : 0));
+    return type->id() == TypeId::Int
+               ? 10
+               : (type->id() == TypeId::Long ? 20 : (type->id() == TypeId::Decimal ? type->precision() : 0));
   };
   if (digits(a) > 0 && digits(b) > 0) return DataType::decimal(std::max(digits(a), digits(b)), 0);
   return stringType();
@@ -75,7 +78,8 @@ std::shared_ptr<arrow::Scalar> decimalScalar(const std::string& text, const Data
   return std::make_shared<arrow::Decimal128Scalar>(value, toArrowType(type));
 }
 
-std::shared_ptr<arrow::Scalar> parseScalar(const std::string& text, const DataType& type, const TimeZone& zone) {
+std::shared_ptr<arrow::Scalar> parseScalar(const std::string& text, const DataType& type,
+                                           const TimeZone& zone) {
   const auto integral = [&](int64_t low, int64_t high) { return parseIntegral(text, low, high, false); };
   switch (type.id()) {
     case TypeId::String:
@@ -118,7 +122,8 @@ PartitionValue parsePartitionFolder(std::string_view folder) {
   PartitionValue value{delta::unescapeFolder(folder.substr(0, equal)), std::nullopt};
   const std::string_view raw = folder.substr(equal + 1);
   if (raw.empty()) {
-    throw Error("INVALID_PARTITION_VALUE", fmt::format("The folder '{}' has no value for its partition column.", folder),
+    throw Error("INVALID_PARTITION_VALUE",
+                fmt::format("The folder '{}' has no value for its partition column.", folder),
                 {{"value", ""}, {"dataType", "\"STRING\""}, {"columnName", "`" + value.name + "`"}});
   }
   if (raw != kNullValue) value.text = delta::unescapeFolder(raw);
@@ -134,8 +139,9 @@ void PartitionInference::add(const std::vector<std::string>& folders) {
     for (const PartitionValue& value : values) names_.push_back(value.name);
     types_.resize(names_.size());
   }
-  const bool same = std::equal(values.begin(), values.end(), names_.begin(), names_.end(),
-                               [](const PartitionValue& value, const std::string& name) { return value.name == name; });
+  const bool same =
+      std::equal(values.begin(), values.end(), names_.begin(), names_.end(),
+                 [](const PartitionValue& value, const std::string& name) { return value.name == name; });
   if (!same) {
     std::string found;
     for (const PartitionValue& value : values) found += (found.empty() ? "" : ", ") + value.name;
@@ -163,13 +169,16 @@ std::vector<StructField> PartitionInference::columns() const {
   return fields;
 }
 
-std::shared_ptr<arrow::Scalar> partitionScalar(const PartitionValue& value, const DataType& type, const TimeZone& zone) {
+std::shared_ptr<arrow::Scalar> partitionScalar(const PartitionValue& value, const DataType& type,
+                                               const TimeZone& zone) {
   if (!value.text) return arrow::MakeNullScalar(toArrowType(type));
   if (auto scalar = parseScalar(*value.text, type, zone)) return scalar;
   throw Error("INVALID_PARTITION_VALUE",
-              fmt::format("The folder {}={} has a value that is no {}: give the column another type.", value.name,
-                          *value.text, type.sqlString()),
-              {{"value", "'" + *value.text + "'"}, {"dataType", "\"" + type.sqlString() + "\""}, {"columnName", "`" + value.name + "`"}});
+              fmt::format("The folder {}={} has a value that is no {}: give the column another type.",
+                          value.name, *value.text, type.sqlString()),
+              {{"value", "'" + *value.text + "'"},
+               {"dataType", "\"" + type.sqlString() + "\""},
+               {"columnName", "`" + value.name + "`"}});
 }
 
 }  // namespace thalweg

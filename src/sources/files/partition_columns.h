@@ -22,11 +22,12 @@ struct PartitionValue {
 // Throws Error INVALID_PARTITION_VALUE for a folder without a value ("k=").
 PartitionValue parsePartitionFolder(std::string_view folder);
 
-// Gathers the folders of many files and settles the columns' types as Spark does: int, long, decimal, double, timestamp,
-// date, else string; a wider one where files differ; a type of the user's wins.
+// Gathers the folders of many files and settles the columns' types as Spark does: int, long, decimal, double,
+// timestamp, date, else string; a wider one where files differ; a type of the user's wins.
 class PartitionInference {
  public:
-  PartitionInference(SchemaPtr userSchema, TimeZone zone) : userSchema_(std::move(userSchema)), zone_(std::move(zone)) {}
+  PartitionInference(SchemaPtr userSchema, TimeZone zone)
+      : userSchema_(std::move(userSchema)), zone_(std::move(zone)) {}
 
   // The folders of one file (FileRoot::partitionFolders); none are no error: such a file has no values.
   // Throws Error CONFLICTING_PARTITION_COLUMN_NAMES where they differ from another file's.
@@ -43,6 +44,7 @@ class PartitionInference {
 
 // The value of a folder's text in its column's type; a null scalar where there is no text. Throws Error
 // INVALID_PARTITION_VALUE where it does not fit.
-std::shared_ptr<arrow::Scalar> partitionScalar(const PartitionValue& value, const DataType& type, const TimeZone& zone);
+std::shared_ptr<arrow::Scalar> partitionScalar(const PartitionValue& value, const DataType& type,
+                                               const TimeZone& zone);
 
 }  // namespace thalweg

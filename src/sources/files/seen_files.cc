@@ -25,7 +25,8 @@ SeenFiles::Slot SeenFiles::keyOf(std::string_view uri) const {
 size_t SeenFiles::find(const Slot& key) const {
   const size_t mask = slots_.size() - 1;
   size_t at = (key.low ^ (key.high >> 17)) & mask;
-  while ((slots_[at].high != 0 || slots_[at].low != 0) && (slots_[at].high != key.high || slots_[at].low != key.low)) {
+  while ((slots_[at].high != 0 || slots_[at].low != 0) &&
+         (slots_[at].high != key.high || slots_[at].low != key.low)) {
     at = (at + 1) & mask;
   }
   return at;

@@ -15,8 +15,8 @@ class SeenFiles {
   void add(std::string_view uri, int64_t timestampMs);
   // Neither seen nor older than what purge has forgotten.
   bool isNew(std::string_view uri, int64_t timestampMs) const;
-  // Forgets files that are more than the maximum age older than the newest one ever added; from now on such files are not
-  // new.
+  // Forgets files that are more than the maximum age older than the newest one ever added; from now on such
+  // files are not new.
   void purge();
   size_t size() const { return count_; }
 

@@ -17,7 +17,8 @@ constexpr std::string_view kHeader = "v1";
 constexpr std::string_view kCompactSuffix = ".compact";
 
 Error corrupt(const std::string& place, const std::string& what) {
-  return Error("STREAMING_CHECKPOINT_LOG_CORRUPT", fmt::format("The file source's log {} {}.", place, what), {{"path", place}});
+  return Error("STREAMING_CHECKPOINT_LOG_CORRUPT", fmt::format("The file source's log {} {}.", place, what),
+               {{"path", place}});
 }
 
 void checkHeader(std::string_view line, const std::string& place) {
@@ -32,7 +33,8 @@ SourceLogEntry parseEntry(std::string_view line, const std::string& place) {
   const auto number = [&](const char* name, std::optional<int64_t> fallback) -> int64_t {
     const auto it = json.find(name);
     if (it == json.end() && fallback) return *fallback;
-    if (it == json.end() || !it->is_number_integer()) throw corrupt(place, fmt::format("has an entry without a number '{}'", name));
+    if (it == json.end() || !it->is_number_integer())
+      throw corrupt(place, fmt::format("has an entry without a number '{}'", name));
     if (it->is_number_unsigned() && it->get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)) {
       throw corrupt(place, fmt::format("has an entry whose '{}' is too large", name));
     }
@@ -68,7 +70,8 @@ void appendEntry(const SourceLogEntry& entry, std::string* out) {
   *out += fmt::format(",\"timestamp\":{},\"batchId\":{}}}", entry.timestampMs, entry.batchId);
 }
 
-// The interval that fits a log with its only compaction at `latest`, should it be another than usual: as Spark derives it.
+// The interval that fits a log with its only compaction at `latest`, should it be another than usual: as
+// Spark derives it.
 int64_t intervalFor(int64_t usual, int64_t latest) {
   const int64_t count = latest + 1;
   if (count <= usual || usual >= count / 2) return count;
@@ -128,7 +131,8 @@ SourceLog::Names SourceLog::list() const {
     const bool compact = name.ends_with(kCompactSuffix);
     if (compact) name.remove_suffix(kCompactSuffix.size());
     if (name.empty() || name.find_first_not_of("0123456789") != std::string_view::npos) continue;
-    if (const auto number = parseIntegral(name, 0, INT64_MAX - 1, false)) (compact ? names.compact : names.plain).insert(*number);
+    if (const auto number = parseIntegral(name, 0, INT64_MAX - 1, false))
+      (compact ? names.compact : names.plain).insert(*number);
   }
   return names;
 }
@@ -153,7 +157,8 @@ void SourceLog::restore(const std::function<void(const SourceLogEntry&)>& use) c
   }
   for (; next <= latest; ++next) {
     const std::string name = std::to_string(next);
-    if (!names.plain.contains(next)) throw corrupt(folder_.path, fmt::format("has no entry {}, though later ones", next));
+    if (!names.plain.contains(next))
+      throw corrupt(folder_.path, fmt::format("has no entry {}, though later ones", next));
     for (const SourceLogEntry& entry : parseSourceLog(readText(name), folder_.child(name).path)) use(entry);
   }
 }
@@ -188,7 +193,8 @@ void SourceLog::add(const std::vector<SourceLogEntry>& entries) {
   }
   if (outcome != PutOutcome::Done) {
     throw Error("CONCURRENT_STREAM_LOG_UPDATE",
-                fmt::format("Another run of this query wrote entry {} of the log {}: stop one of them.", batchId, folder_.path),
+                fmt::format("Another run of this query wrote entry {} of the log {}: stop one of them.",
+                            batchId, folder_.path),
                 {{"batchId", std::to_string(batchId)}, {"path", path}});
   }
   latest_ = batchId;
@@ -221,7 +227,8 @@ std::vector<SourceLogEntry> SourceLog::read(int64_t first, int64_t last) const {
         if (!names.compact.empty()) {
           const std::string compact = std::to_string(*names.compact.rbegin()) + std::string(kCompactSuffix);
           for (SourceLogEntry& entry : parseSourceLog(readText(compact), folder_.child(compact).path)) {
-            if (entry.batchId >= first && entry.batchId <= last) fromCompaction[entry.batchId].push_back(std::move(entry));
+            if (entry.batchId >= first && entry.batchId <= last)
+              fromCompaction[entry.batchId].push_back(std::move(entry));
           }
         }
         searched = true;
@@ -245,7 +252,8 @@ void SourceLog::removeExpired(int64_t currentBatch) const {
       if (name.ends_with(kCompactSuffix)) name.remove_suffix(kCompactSuffix.size());
       if (name.empty() || name.find_first_not_of("0123456789") != std::string_view::npos) continue;
       const auto number = parseIntegral(name, 0, INT64_MAX - 1, false);
-      if (number && *number < compaction && file.modificationTimeMs <= expired) folder_.fileSystem->remove(file.path);
+      if (number && *number < compaction && file.modificationTimeMs <= expired)
+        folder_.fileSystem->remove(file.path);
     }
   } catch (const Error& error) {
     // The entry is written; what could not be removed is tried again at the next compaction.

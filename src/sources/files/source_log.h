@@ -1,5 +1,5 @@
-// The log of the files that a stream has taken, sources/<i>/ of a checkpoint, in Spark's format: files N with the line v1
-// and a JSON line a file; every tenth is N.compact and holds all entries so far.
+// The log of the files that a stream has taken, sources/<i>/ of a checkpoint, in Spark's format: files N with
+// the line v1 and a JSON line a file; every tenth is N.compact and holds all entries so far.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ struct SourceLogEntry {
   bool operator==(const SourceLogEntry&) const = default;
 };
 
-// `place` names the file in errors. Unknown keys are passed over. Throws Error STREAMING_CHECKPOINT_LOG_CORRUPT.
+// `place` names the file in errors. Unknown keys are passed over. Throws Error
+// STREAMING_CHECKPOINT_LOG_CORRUPT.
 std::vector<SourceLogEntry> parseSourceLog(std::string_view contents, const std::string& place);
 std::string formatSourceLog(const std::vector<SourceLogEntry>& entries);
 
@@ -41,9 +42,11 @@ class SourceLog {
   int64_t latest() const { return latest_; }
   // All entries, oldest first. Throws STREAMING_CHECKPOINT_LOG_CORRUPT where one between is missing.
   void restore(const std::function<void(const SourceLogEntry&)>& use) const;
-  // Writes entry latest() + 1, durable on return. Throws Error CONCURRENT_STREAM_LOG_UPDATE where another run wrote it.
+  // Writes entry latest() + 1, durable on return. Throws Error CONCURRENT_STREAM_LOG_UPDATE where another run
+  // wrote it.
   void add(const std::vector<SourceLogEntry>& entries);
-  // The files of the entries first…last. Throws STREAMING_CHECKPOINT_LOG_CORRUPT for an entry that is nowhere.
+  // The files of the entries first…last. Throws STREAMING_CHECKPOINT_LOG_CORRUPT for an entry that is
+  // nowhere.
   std::vector<SourceLogEntry> read(int64_t first, int64_t last) const;
 
  private:

@@ -36,7 +36,8 @@ class SourceLogTest : public testing::Test {
 
 // The fixture was written by Spark 4.2.
 TEST(SourceLogBytes, AreSparks) {
-  const std::string folder = std::string(THALWEG_SHARED_DIR) + "/testdata/spark-checkpoints/files-to-delta/checkpoint/sources/0";
+  const std::string folder =
+      std::string(THALWEG_SHARED_DIR) + "/testdata/spark-checkpoints/files-to-delta/checkpoint/sources/0";
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
   const auto spark = makeLocalFileSystem();
   const auto ours = makeMemoryFileSystem();
@@ -115,12 +116,14 @@ TEST_F(SourceLogTest, AnotherCompactIntervalIsKept) {
 }
 
 TEST_F(SourceLogTest, WhatIsNoLogIsAnError) {
-  for (const char* text : {"", "v2\n{}", "v1\nx", "v1\n{}", "v1\n{\"path\":1,\"timestamp\":2}", "v1\n{\"path\":\"a\"}",
-                           "v1\n{\"path\":\"a\",\"timestamp\":18446744073709551615}"}) {
+  for (const char* text :
+       {"", "v2\n{}", "v1\nx", "v1\n{}", "v1\n{\"path\":1,\"timestamp\":2}", "v1\n{\"path\":\"a\"}",
+        "v1\n{\"path\":\"a\",\"timestamp\":18446744073709551615}"}) {
     EXPECT_EQ(conditionOf([&] { parseSourceLog(text, "log"); }), "STREAMING_CHECKPOINT_LOG_CORRUPT") << text;
   }
   files_->writeAtomically("/c/sources/0/1", formatSourceLog({entry(1)}));
-  EXPECT_EQ(conditionOf([&] { open().restore([](const SourceLogEntry&) {}); }), "STREAMING_CHECKPOINT_LOG_CORRUPT");
+  EXPECT_EQ(conditionOf([&] { open().restore([](const SourceLogEntry&) {}); }),
+            "STREAMING_CHECKPOINT_LOG_CORRUPT");
   EXPECT_EQ(conditionOf([&] { open().read(0, 1); }), "STREAMING_CHECKPOINT_LOG_CORRUPT");
 }
 
