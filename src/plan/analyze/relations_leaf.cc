@@ -109,6 +109,7 @@ LogicalPtr RelationAnalyzer::dataSource(const proto::Relation& relation) {
   stream->userSchema = definition.userSchema;
   stream->schema = schema.schema;
   stream->visibleColumns = schema.visibleColumns;
+  stream->corruptRecordColumn = definition.corruptRecordColumn;
   const std::vector<AttributePtr> output = attributesOf(*schema.schema, schema.visibleColumns);
   return std::make_shared<LogicalStreamScan>(stream, firstColumns(static_cast<int>(output.size())), output);
 }

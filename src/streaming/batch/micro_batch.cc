@@ -67,6 +67,7 @@ void MicroBatchExecution::openSources() {
     if (source.path) read.paths.push_back(*source.path);
     read.userSchema = source.userSchema;
     read.timeZone = definition_.timeZone;
+    read.corruptRecordColumn = source.corruptRecordColumn;
     sources_.push_back(definition_.formats->find(source.format).openStream(read, definition_.formats->fileSystems(), context));
   }
   // Planned once; every micro-batch binds its own ranges and time.
