@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "functions/coercion.h"
+#include "functions/datetime/tables.h"
 #include "functions/kernel_support.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
@@ -42,13 +43,20 @@ const char* symbolOf(Operator op) {
 
 [[noreturn]] void throwOverflow(const DataType& type) {
   const char* what = type.id() == TypeId::Int ? "integer" : type.id() == TypeId::Long ? "long" : type.typeName().c_str();
+  if (type.id() == TypeId::Byte || type.id() == TypeId::Short) {
+    throw Error("BINARY_ARITHMETIC_OVERFLOW", "The result does not fit into " + type.sqlString() + "; use a wider type or a try_ function.",
+                {{"value1", ""}, {"symbol", ""}, {"value2", ""}, {"functionName", ""}, {"suggestion", ""}});
+  }
   throw Error("ARITHMETIC_OVERFLOW",
               std::string("The result does not fit into ") + type.sqlString() + " (" + what +
                   " overflow); use a wider type or a try_ function.",
               {{"message", std::string(what) + " overflow"}, {"alternative", ""}, {"config", "\"spark.sql.ansi.enabled\""}});
 }
 
-[[noreturn]] void throwDivideByZero() {
+[[noreturn]] void throwDivideByZero(Operator op) {
+  if (op == Operator::Remainder) {
+    throw Error("REMAINDER_BY_ZERO", "The remainder of a division by zero; use try_mod to get NULL instead.", {{"config", "\"spark.sql.ansi.enabled\""}});
+  }
   throw Error("DIVIDE_BY_ZERO", "A division by zero; use try_divide to get NULL instead.", {{"config", "\"spark.sql.ansi.enabled\""}});
 }
 
@@ -85,11 +93,11 @@ T computeFloating(Operator op, T left, T right) {
 
 bool dividesBy(Operator op) { return op == Operator::Divide || op == Operator::Remainder || op == Operator::IntegralDivide; }
 
-void raiseFirst(const std::vector<int64_t>& zeroRows, const std::vector<int64_t>& overflowRows, OnError onError, const KernelContext& context) {
+void raiseFirst(Operator op, const std::vector<int64_t>& zeroRows, const std::vector<int64_t>& overflowRows, OnError onError, const KernelContext& context) {
   if (onError != OnError::Raise) return;
   const auto zero = firstSelected(zeroRows, context.selection);
   const auto overflow = firstSelected(overflowRows, context.selection);
-  if (zero && (!overflow || *zero < *overflow)) throwDivideByZero();
+  if (zero && (!overflow || *zero < *overflow)) throwDivideByZero(op);
   if (overflow) throwOverflow(context.resultType);
 }
 
@@ -123,7 +131,7 @@ arrow::Datum numericKernel(Operator op, OnError onError, const KernelContext& co
       else builder.UnsafeAppend(result);
     }
   }
-  raiseFirst(zeroRows, overflowRows, onError, context);
+  raiseFirst(op, zeroRows, overflowRows, onError, context);
   return valueOrThrow(builder.Finish());
 }
 
@@ -186,7 +194,7 @@ arrow::Datum decimalKernel(Operator op, int leftScale, int rightScale, OnError o
                 {{"value", ""}, {"precision", std::to_string(type.precision())}, {"scale", std::to_string(type.scale())},
                  {"config", "\"spark.sql.ansi.enabled\""}});
   }
-  raiseFirst(zeroRows, {}, onError, context);
+  raiseFirst(op, zeroRows, {}, onError, context);
   return valueOrThrow(builder.Finish());
 }
 
@@ -232,9 +240,21 @@ Kernel numericKernelFor(TypeId id, Operator op, OnError onError) {
   }
 }
 
+// A whole constant has as many digits as it is written with, not as many as its type.
+DataTypePtr decimalOfOperand(const Expression& operand) {
+  if (operand.kind() != ExpressionKind::Literal || !operand.type()->isIntegral() || static_cast<const Literal&>(operand).isNull()) {
+    return decimalFor(*operand.type());
+  }
+  const BatchContext batch;
+  const auto value = evaluateConstant(operand, EvaluationContext{&batch});
+  std::string digits = value->ToString();
+  if (digits.starts_with('-')) digits.erase(0, 1);
+  return DataType::decimal(static_cast<int>(digits.size()), 0);
+}
+
 ExpressionPtr decimalArithmetic(Operator op, OnError onError, const ExpressionPtr& left, const ExpressionPtr& right, const FunctionContext& context) {
-  const DataTypePtr leftType = decimalFor(*left->type());
-  const DataTypePtr rightType = decimalFor(*right->type());
+  const DataTypePtr leftType = decimalOfOperand(*left);
+  const DataTypePtr rightType = decimalOfOperand(*right);
   const int leftScale = leftType->scale(), rightScale = rightType->scale();
   auto kernel = [=](const KernelContext& c, const std::vector<arrow::Datum>& a) { return decimalKernel(op, leftScale, rightScale, onError, c, a); };
   return makeOperator(symbolOf(op), castTo(left, leftType, context.castMode()), castTo(right, rightType, context.castMode()),
@@ -244,6 +264,7 @@ ExpressionPtr decimalArithmetic(Operator op, OnError onError, const ExpressionPt
 }  // namespace
 
 ExpressionPtr resolveArithmetic(const FunctionCall& call, const FunctionContext& context) {
+  if (ExpressionPtr moved = resolveTimeArithmetic(call, context)) return moved;
   const Operator op = operatorOf(call.name);
   ExpressionPtr left = call.arguments[0], right = call.arguments[1];
   // Text meets a number as a number; two texts compute as doubles.
