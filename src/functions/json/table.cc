@@ -3,6 +3,7 @@
 
 #include "common/error.h"
 #include "formats/json/json_parser.h"
+#include "formats/json/json_writer.h"
 #include "functions/coercion.h"
 #include "functions/kernel_support.h"
 #include "functions/registry.h"
@@ -83,11 +84,23 @@ ExpressionPtr resolveFromJson(const FunctionCall& call, const FunctionContext& c
                   [](const std::vector<std::string>& a) { return "from_json(" + a[0] + ")"; });
 }
 
+ExpressionPtr resolveToJson(const FunctionCall& call, const FunctionContext& context) {
+  const DataTypePtr& type = call.arguments[0]->type();
+  const Options options = constantOptions(call, 1, "to_json");
+  const auto writer = std::make_shared<const JsonWriter>(type, JsonOptions::parse(options, TimeZone::parse(context.timeZone)));
+  auto kernel = [writer](const KernelContext& c, const std::vector<arrow::Datum>& arguments) -> arrow::Datum {
+    return writer->write(*argumentArray(c, arguments[0]));
+  };
+  return makeCall("to_json", call.arguments, stringType(), kernel, false,
+                  [](const std::vector<std::string>& a) { return "to_json(" + a[0] + ")"; });
+}
+
 }  // namespace
 
 std::span<const FunctionRow> jsonFunctions() {
   static const FunctionRow rows[] = {
       {"from_json", 2, 3, resolveFromJson},
+      {"to_json", 1, 2, resolveToJson},
   };
   return rows;
 }

@@ -8,6 +8,7 @@
 #include "functions/operators/comparison.h"
 #include "functions/registry.h"
 #include "types/arrow_result.h"
+#include "types/ddl.h"
 
 namespace thalweg {
 namespace {
@@ -34,6 +35,11 @@ ExpressionPtr resolveBetween(const FunctionCall& call, const FunctionContext& co
                                        resolveComparison({"<=", {call.arguments[0], call.arguments[2]}}, context));
 }
 
+// string(x), int(x), …: casts under the type's name.
+ExpressionPtr resolveTypeCast(const FunctionCall& call, const FunctionContext& context) {
+  return castTo(call.arguments[0], parseTypeDdl(std::string(call.name)), context.castMode(), /*userSpecified=*/true);
+}
+
 ExpressionPtr resolvePositive(const FunctionCall& call, const FunctionContext& context) {
   return call.arguments[0]->type()->isNumeric() ? call.arguments[0]
                                                 : implicitCast(call.arguments[0], doubleType(), "+", 1, context);
@@ -51,6 +57,10 @@ std::span<const FunctionRow> operatorFunctions() {
       {"/", 2, 2, resolveArithmetic},     {"%", 2, 2, resolveArithmetic},     {"mod", 2, 2, resolveArithmetic},
       {"try_add", 2, 2, resolveArithmetic},   {"try_subtract", 2, 2, resolveArithmetic}, {"try_multiply", 2, 2, resolveArithmetic},
       {"try_divide", 2, 2, resolveArithmetic}, {"try_mod", 2, 2, resolveArithmetic},
+      {"string", 1, 1, resolveTypeCast},      {"boolean", 1, 1, resolveTypeCast},     {"tinyint", 1, 1, resolveTypeCast},
+      {"smallint", 1, 1, resolveTypeCast},    {"int", 1, 1, resolveTypeCast},         {"bigint", 1, 1, resolveTypeCast},
+      {"float", 1, 1, resolveTypeCast},       {"double", 1, 1, resolveTypeCast},      {"decimal", 1, 1, resolveTypeCast},
+      {"date", 1, 1, resolveTypeCast},        {"timestamp", 1, 1, resolveTypeCast},   {"binary", 1, 1, resolveTypeCast},
       {"div", 2, 2, resolveArithmetic},   {"negative", 1, 1, resolveNegative}, {"positive", 1, 1, resolvePositive},
   };
   return rows;

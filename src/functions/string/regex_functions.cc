@@ -68,7 +68,7 @@ Kernel extractKernel() {
 // Java's replacement: $1, ${name}, and a backslash before what stands for itself.
 void appendReplacement(const Regex& regex, View replacement, View text, const Groups& groups, std::string* out) {
   auto illegal = [&](const std::string& why) {
-    throw Error("INVALID_PARAMETER_VALUE.REGEX_REPLACEMENT", "The replacement '" + std::string(replacement) + "' of regexp_replace " + why + ".",
+    throw Error("INVALID_REGEXP_REPLACE", "The replacement '" + std::string(replacement) + "' of regexp_replace " + why + ".",
                 {{"parameter", "`rep`"}, {"functionName", "`regexp_replace`"}});
   };
   for (size_t i = 0; i < replacement.size(); ++i) {

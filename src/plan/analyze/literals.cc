@@ -135,9 +135,13 @@ ExpressionPtr fromProtoLiteral(const proto::Expression_Literal& message) {
     case Kind::kTimestampNtz:
       return make<arrow::TimestampScalar>(timestampNtzType(), static_cast<int64_t>(message.timestamp_ntz()));
     case Kind::kYearMonthInterval:
-      return make<arrow::MonthIntervalScalar>(DataType::yearMonthInterval(0, 1), message.year_month_interval());
+      return make<arrow::MonthIntervalScalar>(
+          message.data_type().has_year_month_interval() ? fromProtoType(message.data_type()) : DataType::yearMonthInterval(0, 1),
+          message.year_month_interval());
     case Kind::kDayTimeInterval:
-      return make<arrow::DurationScalar>(DataType::dayTimeInterval(0, 3), static_cast<int64_t>(message.day_time_interval()));
+      return make<arrow::DurationScalar>(
+          message.data_type().has_day_time_interval() ? fromProtoType(message.data_type()) : DataType::dayTimeInterval(0, 3),
+          static_cast<int64_t>(message.day_time_interval()));
     case Kind::kArray: return arrayLiteral(message);
     case Kind::kSpecializedArray: return specializedArray(message.specialized_array());
     case Kind::kMap: return mapLiteral(message.map());
