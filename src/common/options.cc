@@ -23,6 +23,20 @@ bool equalsIgnoreCase(std::string_view left, std::string_view right) {
                     [](char a, char b) { return lower(a) == lower(b); });
 }
 
+std::optional<int64_t> parseDurationMs(std::string_view text) {
+  int64_t amount = 0;
+  auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), amount);
+  if (status != std::errc() || amount < 0) return std::nullopt;
+  const std::string unit = toLowerAscii(text.substr(static_cast<size_t>(end - text.data())));
+  static constexpr std::pair<std::string_view, int64_t> kUnits[] = {
+      {"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"min", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
+  for (const auto& [name, factor] : kUnits) {
+    int64_t milliseconds = 0;
+    if (unit == name && !__builtin_mul_overflow(amount, factor, &milliseconds)) return milliseconds;
+  }
+  return std::nullopt;
+}
+
 Options::Options(std::initializer_list<std::pair<std::string, std::string>> entries) {
   for (const auto& [name, value] : entries) set(name, value);
 }

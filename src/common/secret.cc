@@ -56,4 +56,9 @@ bool isSecretName(std::string_view name) {
                      [&](std::string_view part) { return lower.find(part) != std::string::npos; });
 }
 
+std::optional<std::string> shownSetting(std::string_view name, std::optional<std::string> value) {
+  if (value && isSecretName(name)) return std::string(kMask);
+  return value;
+}
+
 }  // namespace thalweg

@@ -1,6 +1,7 @@
 // Values that must not leave the process in any text, and the masking of those that are known.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,5 +29,8 @@ void registerSecret(std::string_view value);
 // True for option and configuration names whose values are secrets (password, secret, token, jaas, connection string, key
 // files' passwords, shared access signatures). Ignores case.
 bool isSecretName(std::string_view name);
+
+// A setting's value as it may be shown: ***** in place of a secret.
+std::optional<std::string> shownSetting(std::string_view name, std::optional<std::string> value);
 
 }  // namespace thalweg

@@ -28,6 +28,8 @@ class Table {
   virtual const SchemaPtr& schema() const = 0;
   virtual int visibleColumns() const { return static_cast<int>(schema()->fields().size()); }
   virtual std::vector<SplitPtr> planScan(const std::vector<ScanPredicate>& predicates) const = 0;
+  // The same table as it is now, for those that were made of it earlier (views); null: this is a version for good.
+  virtual std::shared_ptr<Table> latest() const { return nullptr; }
   // For explain: "delta file:/data/t version 3".
   virtual std::string description() const = 0;
   // URIs of the files a full scan reads (DataFrame.inputFiles).

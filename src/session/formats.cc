@@ -55,7 +55,7 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs) {
     refuseUserSchema(read, "delta");
     const DeltaAddress address = parseDeltaAddress(onlyPath(read, "delta"));
     auto resolve = [&files](std::string_view uri) { return files.resolve(uri); };
-    return openDeltaTable(*logs->get(files.resolve(address.path)), address, read.options, read.timeZone, resolve);
+    return openDeltaTable(logs->get(files.resolve(address.path)), address, read.options, read.timeZone, resolve);
   };
   format.openStreamSink = [logs](const WriteDefinition& write, const FileSystemRegistry& files) -> std::unique_ptr<StreamSink> {
     return std::make_unique<DeltaStreamSink>(logs->get(files.resolve(writePath(write))),

@@ -3,6 +3,7 @@
 #include <arrow/api.h>
 #include <arrow/io/memory.h>
 #include <arrow/ipc/api.h>
+#include <arrow/util/byte_size.h>
 #include <spark/connect/base.pb.h>
 
 #include "plan/analyze/proto_types.h"
@@ -14,7 +15,9 @@ namespace {
 
 namespace proto = spark::connect;
 
+// A message holds at most so many rows, and about so many bytes: clients refuse messages above 128 MB.
 constexpr int64_t kMaxRows = 65536;
+constexpr int64_t kMaxBytes = 4 << 20;
 
 // The client's types: as ours, but timestamps name the session's zone.
 std::shared_ptr<arrow::DataType> clientType(const DataType& type, const std::string& zone) {
@@ -77,7 +80,10 @@ ResultWriter::ResultWriter(SchemaPtr schema, std::string timeZone, ResponseSink&
 }
 
 void ResultWriter::write(const std::shared_ptr<arrow::RecordBatch>& batch) {
-  for (int64_t at = 0; at < batch->num_rows(); at += kMaxRows) send(batch->Slice(at, kMaxRows));
+  const int64_t numRows = std::max<int64_t>(1, batch->num_rows());
+  const int64_t rowBytes = std::max<int64_t>(1, arrow::util::ReferencedBufferSize(*batch).ValueOr(0) / numRows);
+  const int64_t rows = std::clamp<int64_t>(kMaxBytes / rowBytes, 1, kMaxRows);
+  for (int64_t at = 0; at < batch->num_rows(); at += rows) send(batch->Slice(at, rows));
 }
 
 void ResultWriter::send(const std::shared_ptr<arrow::RecordBatch>& batch) {

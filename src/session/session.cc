@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/logging.h"
+#include "common/uuid.h"
 
 namespace thalweg {
 namespace {
@@ -16,10 +17,11 @@ class Factory final : public SessionFactory {
   explicit Factory(const ServerOptions& options) : server_(std::make_shared<ServerState>(options)) {}
 
   std::shared_ptr<SessionService> makeSession(const std::string& userId, const std::string& sessionId) override {
-    return std::make_shared<Session>(server_, userId + "/" + sessionId);
+    // A key of its own for each: a later session of the same ids, or another token's, must not meet this one's queries.
+    return std::make_shared<Session>(server_, userId + "/" + sessionId + "/" + randomUuid());
   }
 
-  void shutDown() override { server_->queries.stopEverything(); }
+  void shutDown() override { server_->queries.closeAll(); }
 
  private:
   std::shared_ptr<ServerState> server_;
@@ -69,7 +71,7 @@ bool Session::hasArtifact(const std::string& name) {
 }
 
 void Session::close() {
-  server_->queries.stopAll(key_);
+  server_->queries.closeSession(key_);
   std::lock_guard lock(mutex_);
   views_.clear();
   artifacts_.clear();

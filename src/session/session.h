@@ -58,10 +58,13 @@ class Session final : public SessionService, public std::enable_shared_from_this
   void runSql(const spark::connect::SqlCommand& command, ResponseSink& sink);
   void write(const spark::connect::WriteOperation& operation, CancellationToken cancellation);
   void startStream(const spark::connect::WriteStreamOperationStart& start, ResponseSink& sink);
+  std::string temporaryFolder() const;
   // True when the operation was ended, or will be by someone else.
   bool queryCommand(const spark::connect::StreamingQueryCommand& command, const std::shared_ptr<ResponseSink>& sink);
   bool managerCommand(const spark::connect::StreamingQueryManagerCommand& command, const std::shared_ptr<ResponseSink>& sink);
-  void addMemoryView(const std::string& name, std::shared_ptr<Table> table);
+  // Throws Error TEMP_TABLE_OR_VIEW_ALREADY_EXISTS where the name is taken and may not be replaced.
+  void addView(const std::string& name, LogicalPtr plan, bool replace);
+  bool dropView(const std::string& name);
 
   std::shared_ptr<ServerState> server_;
   std::string key_;

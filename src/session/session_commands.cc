@@ -30,13 +30,7 @@ void Session::runCommand(const proto::Command& command, const std::shared_ptr<Re
     case proto::Command::kCreateDataframeView: {
       const auto& view = command.create_dataframe_view();
       if (view.is_global()) throw unsupported("A global temporary view");
-      LogicalPtr plan = resolve(view.input());
-      std::lock_guard lock(mutex_);
-      const bool isNew = views_.insert_or_assign(toLowerAscii(view.name()), plan).second;
-      if (!isNew && !view.replace()) {
-        throw Error("TEMP_TABLE_OR_VIEW_ALREADY_EXISTS", "There is a view '" + view.name() + "' already; use createOrReplaceTempView.",
-                    {{"relationName", "`" + view.name() + "`"}});
-      }
+      addView(view.name(), resolve(view.input()), view.replace());
       break;
     }
     case proto::Command::kSqlCommand: runSql(command.sql_command(), *sink); break;
@@ -94,11 +88,12 @@ void Session::runSql(const proto::SqlCommand& command, ResponseSink& sink) {
     context.explain = [&](const LogicalPtr& plan, bool extended) { return explain(plan, extended); };
     context.setSetting = [&](const std::string& key, const std::string& value) { setSetting(key, value); };
     context.getSetting = [&](const std::string& key) { return lookUp(key); };
-    context.setView = [&](const std::string& name, const LogicalPtr& plan) {
+    context.addView = [&](const std::string& name, const LogicalPtr& plan, bool replace) { addView(name, plan, replace); };
+    context.hasView = [&](const std::string& name) {
       std::lock_guard lock(mutex_);
-      if (plan) views_[toLowerAscii(name)] = plan;
-      else views_.erase(toLowerAscii(name));
+      return views_.contains(toLowerAscii(name));
     };
+    context.dropView = [&](const std::string& name) { return dropView(name); };
     const StatementResult result = runStatement(text, context);
     relation->mutable_local_relation()->set_data(encodeArrowStream(*result.schema, context.timeZone, result.batches));
   }
@@ -141,6 +136,7 @@ void Session::write(const proto::WriteOperation& operation, CancellationToken ca
       }
       writer->close();
     });
+    execution.cancellation.throwIfCancelled();
   } catch (...) {
     batchWrite->abort();
     throw;

@@ -2,6 +2,7 @@
 #include <spark/connect/base.pb.h>
 
 #include "common/config_keys.h"
+#include "common/options.h"
 #include "common/secret.h"
 #include "session/session.h"
 #include "types/time_zone.h"
@@ -15,6 +16,22 @@ namespace proto = spark::connect;
 bool isStatic(const std::string& key) {
   return key.starts_with("spark.driver.") || key.starts_with("spark.executor.") || key == "spark.master" ||
          key == "spark.sql.warehouse.dir" || key == "spark.sql.extensions" || key.starts_with("spark.sql.catalog.spark_catalog");
+}
+
+// What a setting's default says of its type holds for every value of it.
+void checkSettingValue(const std::string& key, const std::string& value) {
+  if (key == "spark.sql.session.timeZone") TimeZone::parse(value);
+  const auto standard = configDefault(key);
+  if (!standard) return;
+  const bool isFlag = *standard == "true" || *standard == "false";
+  const bool isNumber = !standard->empty() && standard->find_first_not_of("0123456789") == std::string::npos;
+  const bool fits = isFlag     ? equalsIgnoreCase(value, "true") || equalsIgnoreCase(value, "false")
+                    : isNumber ? parseDurationMs(value).has_value()
+                               : true;
+  if (fits) return;
+  throw Error("INVALID_CONF_VALUE.TYPE_MISMATCH",
+              "The setting " + key + " takes " + (isFlag ? "true or false" : "a number that is not negative") + ", not '" + value + "'.",
+              {{"confName", key}, {"confValue", value}, {"confType", isFlag ? "boolean" : "number"}});
 }
 
 void setPair(proto::ConfigResponse* response, const std::string& key, const std::optional<std::string>& value) {
@@ -42,7 +59,7 @@ void Session::setSetting(const std::string& key, const std::string& value) {
   if (isStatic(key)) {
     throw Error("CANNOT_MODIFY_CONFIG", "The setting " + key + " is fixed when the server starts.", {{"key", "\"" + key + "\""}, {"docroot", ""}});
   }
-  if (key == "spark.sql.session.timeZone") TimeZone::parse(value);
+  checkSettingValue(key, value);
   if (isSecretName(key)) registerSecret(value);
   std::lock_guard lock(mutex_);
   settings_[key] = value;
@@ -69,17 +86,17 @@ void Session::config(const proto::ConfigRequest& request, proto::ConfigResponse*
         if (!value) {
           throw Error("SQL_CONF_NOT_FOUND", "The setting \"" + key + "\" has no value and no default.", {{"sqlConf", "\"" + key + "\""}});
         }
-        setPair(response, key, value);
+        setPair(response, key, shownSetting(key, value));
       }
       return;
     case proto::ConfigRequest::Operation::kGetWithDefault:
       for (const auto& pair : operation.get_with_default().pairs()) {
         const auto value = lookUp(pair.key());
-        setPair(response, pair.key(), value ? value : pair.has_value() ? std::optional(pair.value()) : std::nullopt);
+        setPair(response, pair.key(), value ? shownSetting(pair.key(), value) : pair.has_value() ? std::optional(pair.value()) : std::nullopt);
       }
       return;
     case proto::ConfigRequest::Operation::kGetOption:
-      for (const std::string& key : operation.get_option().keys()) setPair(response, key, lookUp(key));
+      for (const std::string& key : operation.get_option().keys()) setPair(response, key, shownSetting(key, lookUp(key)));
       return;
     case proto::ConfigRequest::Operation::kGetAll: {
       const std::string prefix = operation.get_all().has_prefix() ? operation.get_all().prefix() : "";
@@ -90,7 +107,7 @@ void Session::config(const proto::ConfigRequest& request, proto::ConfigResponse*
         for (const auto& [key, value] : settings_) all[key] = value;
       }
       for (const auto& [key, value] : all) {
-        if (key.starts_with(prefix)) setPair(response, key.substr(prefix.size()), isSecretName(key) ? "*****" : value);
+        if (key.starts_with(prefix)) setPair(response, key.substr(prefix.size()), *shownSetting(key, value));
       }
       return;
     }

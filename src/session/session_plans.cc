@@ -10,6 +10,7 @@
 #include "session/results.h"
 #include "session/session.h"
 #include "session/show_string.h"
+#include "types/arrow_result.h"
 #include "types/arrow_types.h"
 #include "types/ddl.h"
 #include "types/schema_json.h"
@@ -56,6 +57,17 @@ void collectFiles(const LogicalNode& node, std::vector<std::string>* files) {
     for (std::string& file : static_cast<const LogicalTableScan&>(node).table()->inputFiles()) files->push_back(std::move(file));
   }
   for (const LogicalPtr& child : node.children()) collectFiles(*child, files);
+}
+
+// A view shows its tables as they are now.
+LogicalPtr withLatestTables(const LogicalPtr& plan) {
+  return transformUp(plan, [](const LogicalPtr& node) -> LogicalPtr {
+    if (node->kind() != LogicalKind::TableScan) return node;
+    const auto& scan = static_cast<const LogicalTableScan&>(*node);
+    const std::shared_ptr<Table> latest = scan.table()->latest();
+    if (!latest || !equals(*latest->schema(), *scan.table()->schema())) return node;
+    return std::make_shared<LogicalTableScan>(latest, scan.columns(), scan.output(), scan.predicates());
+  });
 }
 
 bool isLocal(const LogicalNode& node) {
@@ -106,8 +118,8 @@ AnalyzerContext Session::analyzerContext(CancellationToken cancellation) {
     const std::string text = drawTable(*schemaOf(*plan), batches, wanted, truncate, vertical, batchContext().timeZone);
     const SchemaPtr schema = DataType::structOf({{"show_string", stringType(), false}});
     arrow::StringBuilder builder;
-    if (!builder.Append(text).ok()) throw Error("OUT_OF_MEMORY", "The table to show does not fit into memory.");
-    auto batch = arrow::RecordBatch::Make(toArrowSchema(*schema), 1, {builder.Finish().ValueOrDie()});
+    throwIfFailed(builder.Append(text));
+    auto batch = arrow::RecordBatch::Make(toArrowSchema(*schema), 1, {valueOrThrow(builder.Finish())});
     return std::make_shared<LogicalLocalRelation>(attributesOf(*schema), std::vector{std::move(batch)});
   };
   return context;
@@ -117,10 +129,25 @@ LogicalPtr Session::resolve(const proto::Relation& relation, CancellationToken c
   return analyzeRelation(relation, analyzerContext(std::move(cancellation)));
 }
 
+void Session::addView(const std::string& name, LogicalPtr plan, bool replace) {
+  std::lock_guard lock(mutex_);
+  if (replace) {
+    views_.insert_or_assign(toLowerAscii(name), std::move(plan));
+  } else if (!views_.try_emplace(toLowerAscii(name), std::move(plan)).second) {
+    throw Error("TEMP_TABLE_OR_VIEW_ALREADY_EXISTS", "There is a view '" + name + "' already; replace it, or choose another name.",
+                {{"relationName", "`" + name + "`"}});
+  }
+}
+
+bool Session::dropView(const std::string& name) {
+  std::lock_guard lock(mutex_);
+  return views_.erase(toLowerAscii(name)) > 0;
+}
+
 LogicalPtr Session::findRelation(const std::vector<std::string>& name, const Options& options, bool streaming) {
   if (name.size() == 1) {
     std::lock_guard lock(mutex_);
-    if (auto it = views_.find(toLowerAscii(name[0])); it != views_.end()) return it->second;
+    if (auto it = views_.find(toLowerAscii(name[0])); it != views_.end()) return withLatestTables(it->second);
   }
   // delta.`/path`: a format and a path.
   if (name.size() == 2 && name[1].find('/') != std::string::npos) {
@@ -158,14 +185,19 @@ void Session::runRelation(const LogicalPtr& plan, ResponseSink& sink) {
   execution.pool = &server_->pool;
   const PhysicalPtr physical = planPhysical(optimize(plan), execution.batch);
   const auto running = physical->start(execution);
-  if (running->numPartitions() > 1) {
-    for (const auto& batch : collectAll(*running, execution)) results.write(batch);
-  } else if (running->numPartitions() == 1) {
-    auto reader = running->open(0);
-    while (auto batch = reader->next()) {
-      execution.cancellation.throwIfCancelled();
-      results.write(batch);
+  // As many partitions at a time as there are threads: what waits for a slow client is theirs, not the whole result.
+  const int atOnce = server_->pool.numThreads();
+  for (int first = 0; first < running->numPartitions(); first += atOnce) {
+    const int count = std::min(atOnce, running->numPartitions() - first);
+    if (count == 1) {
+      auto reader = running->open(first);
+      while (auto batch = reader->next()) {
+        execution.cancellation.throwIfCancelled();
+        results.write(batch);
+      }
+      continue;
     }
+    for (const auto& batch : collectPartitions(*running, first, count, execution)) results.write(batch);
   }
   results.finish();
 }

@@ -1,5 +1,6 @@
 // Streaming commands of a session: start, watch, wait for and stop queries.
-#include <charconv>
+#include <filesystem>
+#include <numeric>
 
 #include <spark/connect/base.pb.h>
 #include <nlohmann/json.hpp>
@@ -94,23 +95,33 @@ class OneEnding {
     try {
       f(*sink_);
       sink_->complete();
-    } catch (const Error& error) {
-      sink_->fail(error);
+    } catch (...) {
+      sink_->fail(currentExceptionAsError());
     }
-    registration_.reset();
+    std::vector<std::shared_ptr<void>> dropped;
+    std::lock_guard lock(mutex_);
+    dropped.swap(registrations_);
   }
-  void watchCancellation(const std::shared_ptr<OneEnding>& self) {
-    registration_ = sink_->cancellation().onCancel([weak = std::weak_ptr(self)] {
-      if (const auto ending = weak.lock()) {
-        ending->end([](ResponseSink&) { throw Error("OPERATION_CANCELED", "The operation was cancelled."); });
+  // Keeps what may call end() registered for as long as this has not ended.
+  void keep(std::shared_ptr<void> registration) {
+    std::lock_guard lock(mutex_);
+    if (!done_) registrations_.push_back(std::move(registration));
+  }
+  static std::shared_ptr<OneEnding> of(std::shared_ptr<ResponseSink> sink) {
+    auto ending = std::make_shared<OneEnding>(sink);
+    ending->keep(sink->cancellation().onCancel([weak = std::weak_ptr(ending)] {
+      if (const auto alive = weak.lock()) {
+        alive->end([](ResponseSink&) { throw Error("OPERATION_CANCELED", "The operation was cancelled."); });
       }
-    });
+    }));
+    return ending;
   }
 
  private:
   std::shared_ptr<ResponseSink> sink_;
   std::atomic<bool> done_{false};
-  CancellationToken::Registration registration_;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<void>> registrations_;
 };
 
 }  // namespace
@@ -141,13 +152,14 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   definition.mode = mode;
   definition.trigger = triggerOf(start);
   const bool isMemory = equalsIgnoreCase(format, "memory");
+  std::shared_ptr<MemoryRows> memoryRows;
   if (isMemory) {
     if (!definition.name) {
       throw Error("_LEGACY_ERROR_TEMP_1194", "The memory sink needs a queryName: it is the name of the view that shows its rows.", {});
     }
     auto rows = std::make_shared<MemoryRows>(schemaOf(*plan));
-    addMemoryView(*definition.name, rows);
     definition.sink = std::make_unique<MemorySink>(rows);
+    memoryRows = rows;
   } else {
     const FormatProvider& provider = server_->formats.find(format);
     if (!provider.openStreamSink) throw unsupported("A streaming sink of the format '" + provider.name + "'");
@@ -167,26 +179,27 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
                   "A streaming query needs a place for its checkpoint: set the option checkpointLocation, or "
                   "spark.sql.streaming.checkpointLocation for the session.", {{"config", "spark.sql.streaming.checkpointLocation"}});
     }
-    checkpoint = "/tmp/thalweg-temporary-" + randomUuid();
+    checkpoint = temporaryFolder() + "/thalweg-checkpoint-" + randomUuid();
     definition.deleteCheckpointOnStop = true;
   }
   definition.checkpoint = server_->formats.fileSystems().resolve(checkpoint);
 
   definition.timeZone = write.timeZone;
   for (const auto& [key, value] : loggedConfigurationDefaults()) definition.loggedConfiguration[key] = lookUp(key).value_or(value);
-  auto number = [&](const char* key, int64_t fallback) {
-    const std::string text = setting(key);
-    int64_t value = fallback;
-    std::from_chars(text.data(), text.data() + text.size(), value);
-    return value;
-  };
-  definition.pollingDelayMs = number("spark.sql.streaming.pollingDelay", 10);
-  definition.minBatchesToRetain = std::max<int64_t>(1, number("spark.sql.streaming.minBatchesToRetain", 100));
-  definition.numRecentProgress = static_cast<int>(number("spark.sql.streaming.numRecentProgressUpdates", 100));
+  auto number = [&](const char* key, int64_t fallback) { return parseDurationMs(setting(key)).value_or(fallback); };
+  definition.pollingDelayMs = std::clamp<int64_t>(number("spark.sql.streaming.pollingDelay", 10), 1, 3'600'000);
+  definition.minBatchesToRetain = std::max<int64_t>(2, number("spark.sql.streaming.minBatchesToRetain", 100));
+  definition.numRecentProgress = static_cast<int>(std::min<int64_t>(number("spark.sql.streaming.numRecentProgressUpdates", 100), 100'000));
   definition.formats = &server_->formats;
   definition.pool = &server_->pool;
 
   const auto query = server_->queries.start(key_, std::move(definition), flag("spark.sql.streaming.stopActiveRunOnRestart"));
+  if (memoryRows) {
+    const auto output = attributesOf(*memoryRows->schema());
+    std::vector<int> columns(output.size());
+    std::iota(columns.begin(), columns.end(), 0);
+    addView(*query->name(), std::make_shared<LogicalTableScan>(memoryRows, std::move(columns), output), /*replace=*/true);
+  }
   proto::ExecutePlanResponse response;
   auto* result = response.mutable_write_stream_operation_start_result();
   setQueryId(*query, result->mutable_query_id());
@@ -194,12 +207,10 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   sink.send(std::move(response));
 }
 
-void Session::addMemoryView(const std::string& name, std::shared_ptr<Table> table) {
-  const auto output = attributesOf(*table->schema());
-  std::vector<int> columns(output.size());
-  for (size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<int>(i);
-  std::lock_guard lock(mutex_);
-  views_[toLowerAscii(name)] = std::make_shared<LogicalTableScan>(std::move(table), std::move(columns), output);
+std::string Session::temporaryFolder() const {
+  // Where roots bound the server's paths, its own temporary files lie below one of them.
+  const auto& roots = server_->options.allowedRoots;
+  return roots.empty() ? std::filesystem::temp_directory_path().string() : roots.front();
 }
 
 bool Session::queryCommand(const proto::StreamingQueryCommand& command, const std::shared_ptr<ResponseSink>& sink) {
@@ -242,8 +253,7 @@ bool Session::queryCommand(const proto::StreamingQueryCommand& command, const st
       break;
     case proto::StreamingQueryCommand::kAwaitTermination: {
       // The wait holds no thread: the query's end, the timeout or a cancellation ends the operation.
-      auto ending = std::make_shared<OneEnding>(sink);
-      ending->watchCancellation(ending);
+      const auto ending = OneEnding::of(sink);
       auto answer = [query, response](ResponseSink& out) {
         if (const auto failure = query->exception()) throw *failure;
         proto::ExecutePlanResponse message = response;
@@ -253,7 +263,7 @@ bool Session::queryCommand(const proto::StreamingQueryCommand& command, const st
       if (command.await_termination().has_timeout_ms()) {
         runAfter(timeoutOf(command.await_termination().timeout_ms()), [ending, answer] { ending->end(answer); });
       }
-      query->onTermination([ending, answer] { ending->end(answer); });
+      ending->keep(query->onTermination([ending, answer] { ending->end(answer); }));
       return true;
     }
     default: throw Error("CONNECT_INVALID_PLAN.STREAMING_QUERY_COMMAND", "The streaming query command asks for nothing that this server knows.");
@@ -285,8 +295,7 @@ bool Session::managerCommand(const proto::StreamingQueryManagerCommand& command,
       result->set_reset_terminated(true);
       break;
     case proto::StreamingQueryManagerCommand::kAwaitAnyTermination: {
-      auto ending = std::make_shared<OneEnding>(sink);
-      ending->watchCancellation(ending);
+      const auto ending = OneEnding::of(sink);
       auto answer = [response](bool terminated, std::optional<Error> failure) {
         return [response, terminated, failure](ResponseSink& out) {
           if (failure) throw *failure;
@@ -298,7 +307,7 @@ bool Session::managerCommand(const proto::StreamingQueryManagerCommand& command,
       if (command.await_any_termination().has_timeout_ms()) {
         runAfter(timeoutOf(command.await_any_termination().timeout_ms()), [ending, answer] { ending->end(answer(false, std::nullopt)); });
       }
-      server_->queries.onAnyTermination(key_, [ending, answer](std::optional<Error> failure) { ending->end(answer(true, failure)); });
+      ending->keep(server_->queries.onAnyTermination(key_, [ending, answer](std::optional<Error> failure) { ending->end(answer(true, failure)); }));
       return true;
     }
     default: throw unsupported("A listener on the server's side");

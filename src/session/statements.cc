@@ -5,6 +5,7 @@
 
 #include "common/config_keys.h"
 #include "common/error.h"
+#include "common/secret.h"
 #include "session/rows.h"
 #include "sql/parser.h"
 
@@ -102,7 +103,7 @@ StatementResult setOrGet(const Statement& statement, const StatementContext& con
     return settingRows({{set->key, set->value}});
   }
   const auto& get = std::get<sql::GetConf>(statement);
-  if (get.key) return settingRows({{*get.key, context.getSetting(*get.key).value_or("<undefined>")}});
+  if (get.key) return settingRows({{*get.key, shownSetting(*get.key, context.getSetting(*get.key)).value_or("<undefined>")}});
   std::vector<std::pair<std::string, std::string>> all;
   for (const ConfigKey& key : configKeys()) all.emplace_back(key.name, context.getSetting(std::string(key.name)).value_or(""));
   return settingRows(all);
@@ -112,7 +113,8 @@ StatementResult createView(const sql::CreateView& statement, const StatementCont
   if (!statement.temporary || statement.global || !statement.query || !statement.columns.empty()) {
     throw unsupported("A view that is not CREATE [OR REPLACE] TEMPORARY VIEW name AS query");
   }
-  context.setView(statement.view.back(), context.resolve(*statement.query));
+  if (statement.ifNotExists && context.hasView(statement.view.back())) return {};
+  context.addView(statement.view.back(), context.resolve(*statement.query), statement.orReplace);
   return {};
 }
 
@@ -137,7 +139,10 @@ StatementResult runStatement(const std::string& text, const StatementContext& co
   if (const auto* detail = std::get_if<sql::DescribeDetail>(&statement)) return describeDetail(*detail, context);
   if (const auto* view = std::get_if<sql::CreateView>(&statement)) return createView(*view, context);
   if (const auto* drop = std::get_if<sql::DropTable>(&statement); drop && drop->isView) {
-    context.setView(drop->table.back(), nullptr);
+    if (!context.dropView(drop->table.back()) && !drop->ifExists) {
+      throw Error("TABLE_OR_VIEW_NOT_FOUND", "There is no view `" + drop->table.back() + "`; use DROP VIEW IF EXISTS.",
+                  {{"relationName", "`" + drop->table.back() + "`"}});
+    }
     return {};
   }
   if (const auto* explain = std::get_if<std::shared_ptr<sql::Explain>>(&statement)) return explainStatement(**explain, context);

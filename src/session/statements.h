@@ -28,7 +28,9 @@ struct StatementContext {
   std::function<std::string(const LogicalPtr&, bool extended)> explain;
   std::function<void(const std::string& key, const std::string& value)> setSetting;
   std::function<std::optional<std::string>(const std::string& key)> getSetting;
-  std::function<void(const std::string& name, const LogicalPtr& plan)> setView;  // null: drops it
+  std::function<void(const std::string& name, const LogicalPtr& plan, bool replace)> addView;
+  std::function<bool(const std::string& name)> hasView;
+  std::function<bool(const std::string& name)> dropView;  // false: there was none
 };
 
 struct StatementResult {

@@ -1,11 +1,12 @@
 // The streaming queries of a server: found by id, counted per session, one run a checkpoint.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,14 @@
 
 namespace thalweg {
 
-// Any thread.
+// Any thread. Sessions are named by keys that are never used again.
 class StreamingQueries {
  public:
-  // Starts a query for a session. Refuses a name that is active in the session; a query that runs on the same checkpoint
-  // (or has the same id) is stopped first where `stopActiveRun` says so, else the start is refused.
+  // Stops every query.
+  ~StreamingQueries();
+
+  // Starts a query for a session. Refuses a session that was closed, and a name that is active in the session; a query that
+  // runs on the same checkpoint is stopped first where `stopActiveRun` says so, else the start is refused.
   std::shared_ptr<StreamingQuery> start(const std::string& sessionKey, StreamingQueryDefinition definition, bool stopActiveRun);
 
   std::vector<std::shared_ptr<StreamingQuery>> active(const std::string& sessionKey) const;
@@ -26,34 +30,41 @@ class StreamingQueries {
                                        const std::optional<std::string>& runId = std::nullopt) const;
   bool hasActive(const std::string& sessionKey) const { return !active(sessionKey).empty(); }
 
-  // Runs `callback` once a query of the session has ended since the last resetTerminated; gives its failure, if any.
-  void onAnyTermination(const std::string& sessionKey, std::function<void(std::optional<Error>)> callback);
+  // Runs `callback` once a query of the session has ended since the last resetTerminated (at once where one has); gives its
+  // failure, if any. Forgotten when the returned handle dies.
+  using Registration = std::shared_ptr<void>;
+  [[nodiscard]] Registration onAnyTermination(const std::string& sessionKey, std::function<void(std::optional<Error>)> callback);
   void resetTerminated(const std::string& sessionKey);
 
-  void stopAll(const std::string& sessionKey);
-  void stopEverything();
+  // Stops the session's queries and lets none start any more.
+  void closeSession(const std::string& sessionKey);
+  // The same for all sessions, those to come included.
+  void closeAll();
 
  private:
   struct Entry {
     std::string sessionKey;
     std::shared_ptr<StreamingQuery> query;
+    StreamingQuery::Registration termination;
   };
+  // What became of a session's queries since the last reset: that one ended, and the first failure.
   struct Ended {
-    std::string sessionKey;
     std::optional<Error> failure;
   };
-  struct Waiter {
-    std::string sessionKey;
-    std::function<void(std::optional<Error>)> callback;
-  };
+  struct Waiters;
+
   void noteEnd(const std::string& sessionKey, const std::weak_ptr<StreamingQuery>& query);
-  void dropOldEnded();
+  std::vector<Entry> takeOldEnded();
+  void refuseIfClosed(const std::string& sessionKey) const;
 
   mutable std::mutex mutex_;
   std::mutex startMutex_;
   std::vector<Entry> entries_;
-  std::vector<Ended> ended_;
-  std::vector<Waiter> waiters_;
+  std::map<std::string, Ended> ended_;
+  std::shared_ptr<Waiters> waiters_ = makeWaiters();
+  static std::shared_ptr<Waiters> makeWaiters();
+  std::set<std::string> closedSessions_;
+  bool closed_ = false;
 };
 
 }  // namespace thalweg

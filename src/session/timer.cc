@@ -5,6 +5,9 @@
 #include <mutex>
 #include <thread>
 
+#include "common/error.h"
+#include "common/logging.h"
+
 namespace thalweg {
 namespace {
 
@@ -40,7 +43,12 @@ class Timer {
         auto job = std::move(jobs_.begin()->second);
         jobs_.erase(jobs_.begin());
         lock.unlock();
-        job();
+        try {
+          job();
+        } catch (...) {
+          logError("a timed job failed: {}", currentExceptionAsError().message());
+        }
+        job = nullptr;
         lock.lock();
       }
     }
@@ -56,8 +64,10 @@ class Timer {
 }  // namespace
 
 void runAfter(std::chrono::milliseconds delay, std::function<void()> job) {
+  // Longer delays overflow the clock's arithmetic; nobody waits for them.
+  constexpr std::chrono::hours kLongest{24 * 365};
   static Timer timer;
-  timer.add(std::chrono::steady_clock::now() + delay, std::move(job));
+  timer.add(std::chrono::steady_clock::now() + std::min<std::chrono::milliseconds>(delay, kLongest), std::move(job));
 }
 
 }  // namespace thalweg

@@ -6,7 +6,7 @@
 
 namespace thalweg {
 
-// The job must be short and must not throw. Any thread may call.
+// The job must be short; what it throws is logged. Any thread may call.
 void runAfter(std::chrono::milliseconds delay, std::function<void()> job);
 
 }  // namespace thalweg

@@ -37,6 +37,9 @@ class RunningOperator {
   virtual std::unique_ptr<BatchReader> open(int partition) = 0;
 };
 
+// All batches of `count` partitions from `first` on, in order of partitions; they are read in parallel.
+std::vector<std::shared_ptr<arrow::RecordBatch>> collectPartitions(RunningOperator& running, int first, int count, Execution& execution);
+
 // All batches of all partitions, in order of partitions; partitions are read in parallel.
 std::vector<std::shared_ptr<arrow::RecordBatch>> collectAll(RunningOperator& running, Execution& execution);
 

@@ -128,10 +128,19 @@ std::optional<int64_t> timestampInPath(std::string_view digits) {
 
 }  // namespace
 
-DeltaTable::DeltaTable(delta::SnapshotPtr snapshot, delta::AddressResolver resolve)
-    : snapshot_(std::move(snapshot)),
+DeltaTable::DeltaTable(delta::SnapshotPtr snapshot, delta::AddressResolver resolve, std::shared_ptr<delta::DeltaLog> log)
+    : log_(std::move(log)),
+      resolve_(resolve),
+      snapshot_(std::move(snapshot)),
       layout_(delta::makeTableLayout(snapshot_->table(), snapshot_->metadata(), snapshot_->schema(),
                                      std::move(resolve))) {}
+
+std::shared_ptr<Table> DeltaTable::latest() const {
+  if (!log_) return nullptr;
+  delta::SnapshotPtr newest = log_->update();
+  if (!newest || newest->version() == snapshot_->version()) return nullptr;
+  return std::make_shared<DeltaTable>(std::move(newest), resolve_, log_);
+}
 
 std::vector<SplitPtr> DeltaTable::planScan(const std::vector<ScanPredicate>& predicates) const {
   std::vector<delta::ColumnPredicate> converted;
@@ -203,7 +212,7 @@ DeltaAddress parseDeltaAddress(std::string_view address) {
   return {std::string(address), std::nullopt, std::nullopt};
 }
 
-std::shared_ptr<DeltaTable> openDeltaTable(delta::DeltaLog& log, const DeltaAddress& address,
+std::shared_ptr<DeltaTable> openDeltaTable(const std::shared_ptr<delta::DeltaLog>& log, const DeltaAddress& address,
                                            const Options& options, const std::string& timeZone,
                                            delta::AddressResolver resolve) {
   std::optional<int64_t> version = address.version;
@@ -218,11 +227,12 @@ std::shared_ptr<DeltaTable> openDeltaTable(delta::DeltaLog& log, const DeltaAddr
     throw Error(ErrorKind::IllegalArgument, "INVALID_OPTION",
                 "Give either a version or a timestamp to read as of, not both.");
   }
-  if (!log.update()) throwNoTable(log.table());
-  delta::SnapshotPtr snapshot = version       ? log.snapshotAt(*version)
-                                : timestampMs ? log.snapshotAtTimestamp(*timestampMs)
-                                              : log.require();
-  return std::make_shared<DeltaTable>(std::move(snapshot), std::move(resolve));
+  if (!log->update()) throwNoTable(log->table());
+  delta::SnapshotPtr snapshot = version       ? log->snapshotAt(*version)
+                                : timestampMs ? log->snapshotAtTimestamp(*timestampMs)
+                                              : log->require();
+  // A version that was asked for stays that version.
+  return std::make_shared<DeltaTable>(std::move(snapshot), std::move(resolve), version || timestampMs ? nullptr : log);
 }
 
 }  // namespace thalweg

@@ -18,11 +18,14 @@ class DeltaTable : public Table {
  public:
   // `resolve` gives absolute addresses in the log their store, checked against the server's path policy;
   // empty: files outside the table are refused.
-  explicit DeltaTable(delta::SnapshotPtr snapshot, delta::AddressResolver resolve = {});
+  // `log`, where given, is the table's handle: latest() then gives its newest version.
+  explicit DeltaTable(delta::SnapshotPtr snapshot, delta::AddressResolver resolve = {},
+                      std::shared_ptr<delta::DeltaLog> log = nullptr);
 
   const SchemaPtr& schema() const override { return snapshot_->schema(); }
   // Splits of whole files, small ones together; files that no row of can match are left out.
   std::vector<SplitPtr> planScan(const std::vector<ScanPredicate>& predicates) const override;
+  std::shared_ptr<Table> latest() const override;
   std::string description() const override;
   std::vector<std::string> inputFiles() const override;
   // From the files' statistics; nothing where one of them has none.
@@ -31,6 +34,8 @@ class DeltaTable : public Table {
   const delta::SnapshotPtr& snapshot() const { return snapshot_; }
 
  private:
+  std::shared_ptr<delta::DeltaLog> log_;
+  delta::AddressResolver resolve_;
   delta::SnapshotPtr snapshot_;
   delta::TableLayoutPtr layout_;
 };
@@ -48,7 +53,7 @@ DeltaAddress parseDeltaAddress(std::string_view address);
 // DELTA_PATH_DOES_NOT_EXIST where the folder is missing, DELTA_MISSING_DELTA_TABLE where it is no Delta
 // table, DELTA_VERSION_NOT_FOUND and the errors of versionAtTimestamp, INVALID_OPTION where both options are
 // given or do not parse.
-std::shared_ptr<DeltaTable> openDeltaTable(delta::DeltaLog& log, const DeltaAddress& address,
+std::shared_ptr<DeltaTable> openDeltaTable(const std::shared_ptr<delta::DeltaLog>& log, const DeltaAddress& address,
                                            const Options& options, const std::string& timeZone,
                                            delta::AddressResolver resolve = {});
 

@@ -78,16 +78,19 @@ void MicroBatchExecution::openSources() {
   outputSchema_ = schemaOf(*optimized);
 }
 
+void MicroBatchExecution::checkSources(const OffsetEntry& logged) const {
+  if (logged.offsets.size() == sources_.size()) return;
+  throw Error("STREAMING_CHECKPOINT_SOURCES_CHANGED",
+              "The checkpoint " + checkpoint_.folder().path + " belongs to a query with " + std::to_string(logged.offsets.size()) +
+                  " sources, but this one has " + std::to_string(sources_.size()) + "; sources cannot be added or removed.");
+}
+
 void MicroBatchExecution::restore() {
   committed_.assign(sources_.size(), std::nullopt);
   const auto latest = checkpoint_.offsets().latest();
   if (!latest) return;
   auto logged = checkpoint_.readOffsets(*latest);
-  if (logged->offsets.size() != sources_.size()) {
-    throw Error("STREAMING_CHECKPOINT_SOURCES_CHANGED",
-                "The checkpoint " + checkpoint_.folder().path + " belongs to a query with " + std::to_string(logged->offsets.size()) +
-                    " sources, but this one has " + std::to_string(sources_.size()) + "; sources cannot be added or removed.");
-  }
+  checkSources(*logged);
   for (const auto& [key, value] : logged->configuration) {
     auto it = definition_.loggedConfiguration.find(key);
     if (it != definition_.loggedConfiguration.end() && it->second != value) {
@@ -113,6 +116,7 @@ void MicroBatchExecution::restore() {
                   "from which it goes on.",
                   {{"path", checkpoint_.folder().path}});
     }
+    checkSources(*previous);
     committed_ = std::move(previous->offsets);
   }
 }
@@ -179,11 +183,11 @@ void MicroBatchExecution::runAndCommit(QueryProgress* progress) {
         }
         writer->close();
       });
+      execution.cancellation.throwIfCancelled();
     } catch (...) {
       write->abort();
       throw;
     }
-    execution.cancellation.throwIfCancelled();
     write->commit();
     progress->numOutputRows = write->numOutputRows();
   });

@@ -39,6 +39,9 @@ class MicroBatchExecution {
   // Fixes the sources' ends where they are now. False: a source cannot.
   bool prepareForAvailableNow();
 
+  // True while the next batch is one that an earlier run planned and did not finish.
+  bool isReplaying() const { return replaying_; }
+
   std::string explain(bool extended) const;
 
  private:
@@ -47,6 +50,7 @@ class MicroBatchExecution {
   };
   void openSources();
   void restore();
+  void checkSources(const OffsetEntry& logged) const;
   bool planRange(bool ignoreLimits, QueryProgress* progress);
   void writeOffsets(QueryProgress* progress);
   void runAndCommit(QueryProgress* progress);

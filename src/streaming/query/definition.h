@@ -35,9 +35,9 @@ struct StreamingQueryDefinition {
   std::map<std::string, std::string> loggedConfiguration;  // what goes into the offset log
   int64_t pollingDelayMs = 10;
   int64_t minBatchesToRetain = 100;
-  int64_t noDataProgressIntervalMs = 10'000;
   int numRecentProgress = 100;
 
+  // The server's; they outlive every query.
   const FormatRegistry* formats = nullptr;
   TaskPool* pool = nullptr;
   const Clock* clock = &systemClock();

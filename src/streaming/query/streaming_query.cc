@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <thread>
 
@@ -17,6 +18,8 @@ using std::chrono::milliseconds;
 // Between the starts of two batches of the default trigger while there is always data: enough to keep a table's versions
 // and files countable, short enough to be felt as at once.
 constexpr milliseconds kDefaultPace{25};
+// Waits are cut to this: longer ones overflow the clock's arithmetic.
+constexpr int64_t kLongestWaitMs = int64_t{1000} * 3600 * 24 * 365;
 // A waiting caller notices its own cancellation this often.
 constexpr milliseconds kWaitSlice{100};
 
@@ -42,7 +45,8 @@ struct StreamingQuery::State {
   // Counts triggers that found nothing new: processAllAvailable waits for one that began after its call.
   int64_t triggersBegun = 0;
   int64_t lastIdleTrigger = 0;
-  std::vector<std::function<void()>> terminationCallbacks;
+  std::map<int64_t, std::function<void()>> terminationCallbacks;
+  int64_t nextCallback = 0;
   std::unique_ptr<MicroBatchExecution> execution;
   std::string explainText, extendedExplainText;
   std::optional<int64_t> previousTriggerMs;
@@ -72,10 +76,10 @@ BatchOutcome StreamingQuery::State::runOnce(bool ignoreLimits) {
   std::lock_guard lock(mutex);
   status.isTriggerActive = false;
   status.isDataAvailable = outcome == BatchOutcome::Ran;
+  previousTriggerMs = nowMs;
   if (outcome == BatchOutcome::Ran) {
-    previousTriggerMs = nowMs;
     progress.push_back(report.toJson());
-    while (static_cast<int>(progress.size()) > definition.numRecentProgress) progress.pop_front();
+    while (!progress.empty() && static_cast<int>(progress.size()) > definition.numRecentProgress) progress.pop_front();
   } else {
     lastIdleTrigger = trigger;
     status.message = "Waiting for data to arrive";
@@ -97,8 +101,14 @@ void StreamingQuery::State::runTriggers() {
   }
   if (trigger.kind == Trigger::Kind::AvailableNow) {
     // Sources that cannot stop where they are now give one batch of all that they have.
-    if (execution->prepareForAvailableNow()) runUntilNothingIsLeft(false);
-    else runOnce(true);
+    if (execution->prepareForAvailableNow()) {
+      runUntilNothingIsLeft(false);
+      return;
+    }
+    // A batch that a crash left open comes first, over its own range: what arrived since is a batch of its own.
+    const bool replays = execution->isReplaying();
+    runOnce(true);
+    if (replays && !cancellation.isCancelled()) runOnce(true);
     return;
   }
   while (!cancellation.isCancelled()) {
@@ -108,7 +118,7 @@ void StreamingQuery::State::runTriggers() {
     if (trigger.kind == Trigger::Kind::ProcessingTime) {
       // Boundaries are multiples of the interval since the epoch; a batch that overran is followed at once.
       const int64_t boundary = (startedMs / trigger.intervalMs + 1) * trigger.intervalMs;
-      const int64_t wait = boundary - definition.clock->nowMillis();
+      const int64_t wait = std::min(boundary - definition.clock->nowMillis(), kLongestWaitMs);
       if (wait > 0) {
         setMessage("Waiting for next trigger");
         cancellation.waitFor(milliseconds(wait));
@@ -141,7 +151,7 @@ void StreamingQuery::State::run() {
 }
 
 void StreamingQuery::State::finish(std::optional<Error> error) {
-  std::vector<std::function<void()>> callbacks;
+  std::map<int64_t, std::function<void()>> callbacks;
   execution.reset();
   if (!error && definition.deleteCheckpointOnStop) {
     try {
@@ -169,7 +179,13 @@ void StreamingQuery::State::finish(std::optional<Error> error) {
     callbacks.swap(terminationCallbacks);
   }
   changed.notify_all();
-  for (auto& callback : callbacks) callback();
+  for (auto& [id, callback] : callbacks) {
+    try {
+      callback();
+    } catch (...) {
+      logError("query {}: a termination callback failed: {}", checkpoint.queryId(), currentExceptionAsError().message());
+    }
+  }
 }
 
 StreamingQuery::StreamingQuery(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -247,15 +263,26 @@ void StreamingQuery::processAllAvailable(const CancellationToken& cancellation) 
   }
 }
 
-void StreamingQuery::onTermination(std::function<void()> callback) {
+StreamingQuery::Registration StreamingQuery::onTermination(std::function<void()> callback) {
   {
     std::lock_guard lock(state_->mutex);
     if (state_->active) {
-      state_->terminationCallbacks.push_back(std::move(callback));
-      return;
+      const int64_t id = state_->nextCallback++;
+      state_->terminationCallbacks.emplace(id, std::move(callback));
+      return Registration(nullptr, [weak = std::weak_ptr(state_), id](void*) {
+        const auto state = weak.lock();
+        if (!state) return;
+        std::function<void()> dropped;  // destroyed after the lock: it may hold the last handle of something
+        std::lock_guard inner(state->mutex);
+        if (auto it = state->terminationCallbacks.find(id); it != state->terminationCallbacks.end()) {
+          dropped = std::move(it->second);
+          state->terminationCallbacks.erase(it);
+        }
+      });
     }
   }
   callback();
+  return nullptr;
 }
 
 bool StreamingQuery::awaitTermination(std::optional<milliseconds> timeout) {

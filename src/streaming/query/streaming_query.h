@@ -47,8 +47,10 @@ class StreamingQuery {
   // Returns when all that was in the sources at the call is in the sink, or throws the query's failure. Unsupported with
   // triggers that end by themselves: returns then at the query's end.
   void processAllAvailable(const CancellationToken& cancellation);
-  // Runs `callback` once when the query has ended (at once if it has).
-  void onTermination(std::function<void()> callback);
+  // Runs `callback` once when the query has ended (at once, on the caller's thread, if it has). It is forgotten when the
+  // returned handle dies, though a call that has begun goes on.
+  using Registration = std::shared_ptr<void>;
+  [[nodiscard]] Registration onTermination(std::function<void()> callback);
   // Waits; true when the query has ended. Throws its failure.
   bool awaitTermination(std::optional<std::chrono::milliseconds> timeout);
 
