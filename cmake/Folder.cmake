@@ -30,6 +30,8 @@ function(thalweg_folder name)
     add_executable(${name}_test ${tests})
     if(TARGET thalweg_pch)
       target_precompile_headers(${name}_test REUSE_FROM thalweg_pch)
+      # Else an executable is compiled as -fPIE, which the header, compiled as -fPIC, does not fit: it would be parsed anew.
+      target_compile_options(${name}_test PRIVATE -fPIC)
     endif()
     list(TRANSFORM FOLDER_TEST_USES PREPEND thalweg_ OUTPUT_VARIABLE test_uses)
     target_link_libraries(${name}_test PRIVATE ${target} ${test_uses} GTest::gtest_main GTest::gmock)
