@@ -28,11 +28,10 @@ function(thalweg_folder name)
 
   if(tests)
     add_executable(${name}_test ${tests})
-    if(TARGET thalweg_pch)
-      target_precompile_headers(${name}_test REUSE_FROM thalweg_pch)
-      # Else an executable is compiled as -fPIE, which the header, compiled as -fPIC, does not fit: it would be parsed anew.
-      target_compile_options(${name}_test PRIVATE -fPIC)
-    endif()
+    # -fPIC as the libraries have it: the precompiled header serves only the same settings.
+    set_target_properties(${name}_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${name}_test PRIVATE -fPIC)
+    target_precompile_headers(${name}_test REUSE_FROM thalweg_pch)
     list(TRANSFORM FOLDER_TEST_USES PREPEND thalweg_ OUTPUT_VARIABLE test_uses)
     target_link_libraries(${name}_test PRIVATE ${target} ${test_uses} GTest::gtest_main GTest::gmock)
     target_compile_definitions(${name}_test PRIVATE THALWEG_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared")

@@ -26,6 +26,8 @@ struct StreamSourceContext {
   const Clock* clock = &systemClock();
   std::string queryId;
   const CancellationToken* cancellation = nullptr;
+  // The schema that the query was planned with; a source whose schema may change from load to start checks it. May be null.
+  SchemaPtr schema = nullptr;
 };
 
 // One source of one query. All calls come from the query's thread, except the splits' own. Order of a life:

@@ -91,6 +91,10 @@ AttributePtr Attribute::withMetadata(std::string metadata) const {
   return std::make_shared<Attribute>(name_, type(), nullable(), id_, qualifier_, std::move(metadata), hidden_);
 }
 
+AttributePtr Attribute::withHidden() const {
+  return std::make_shared<Attribute>(name_, type(), nullable(), id_, qualifier_, metadata_, /*hidden=*/true);
+}
+
 AttributePtr Attribute::withNewId() const {
   return std::make_shared<Attribute>(name_, type(), nullable(), nextExpressionId(), qualifier_, metadata_, hidden_);
 }

@@ -53,6 +53,7 @@ class Attribute final : public Expression {
   std::shared_ptr<const Attribute> withNullable(bool nullable) const;
   std::shared_ptr<const Attribute> withMetadata(std::string metadata) const;
   std::shared_ptr<const Attribute> withNewId() const;
+  std::shared_ptr<const Attribute> withHidden() const;
 
   arrow::Datum evaluate(const arrow::RecordBatch&, const Selection&, const EvaluationContext&) const override;
   ExpressionPtr withChildren(std::vector<ExpressionPtr> children) const override;

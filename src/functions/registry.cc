@@ -15,7 +15,7 @@ const std::unordered_map<std::string, const FunctionRow*>& index() {
     THALWEG_ASSERT(arrow::compute::Initialize().ok());
     std::unordered_map<std::string, const FunctionRow*> made;
     for (auto family : {operatorFunctions(), conditionalFunctions(), stringFunctions(), datetimeFunctions(), jsonFunctions(),
-                        collectionFunctions(), mathFunctions(), aggregateFunctions()}) {
+                        collectionFunctions(), mathFunctions(), hashFunctions(), aggregateFunctions()}) {
       for (const FunctionRow& row : family) {
         const bool isNew = made.emplace(toLowerAscii(row.name), &row).second;
         THALWEG_ASSERT(isNew);

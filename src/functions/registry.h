@@ -47,6 +47,7 @@ std::span<const FunctionRow> datetimeFunctions();
 std::span<const FunctionRow> jsonFunctions();
 std::span<const FunctionRow> collectionFunctions();
 std::span<const FunctionRow> mathFunctions();
+std::span<const FunctionRow> hashFunctions();
 std::span<const FunctionRow> aggregateFunctions();
 
 // Resolves a call: UNRESOLVED_ROUTINE for an unknown name (names ignore case), WRONG_NUM_ARGS for a wrong number.

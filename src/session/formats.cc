@@ -11,6 +11,8 @@
 #include "sinks/delta/delta_stream_sink.h"
 #include "sinks/noop/noop_sink.h"
 #include "sources/delta/delta_table.h"
+#include "sources/files/file_source.h"
+#include "sources/files/json_records.h"
 #include "sources/kafka/kafka_source.h"
 #include "sources/rate/rate_source.h"
 #include "session/delta_logs.h"
@@ -100,6 +102,21 @@ FormatProvider rateFormat() {
   return format;
 }
 
+FormatProvider fileFormat(const FileFormatDefinition& definition) {
+  FormatProvider format;
+  format.name = definition.name;
+  format.streamSchema = [definition](const ReadDefinition& read, const FileSystemRegistry& files) {
+    return fileStreamSchema(definition, read, files);
+  };
+  format.openStream = [definition](const ReadDefinition& read, const FileSystemRegistry& files, const StreamSourceContext& context) {
+    return openFileStream(definition, read, files, context);
+  };
+  format.openTable = [definition](const ReadDefinition& read, const FileSystemRegistry& files) {
+    return openFileTable(definition, read, files);
+  };
+  return format;
+}
+
 FormatProvider consoleFormat() {
   FormatProvider format;
   format.name = "console";
@@ -127,6 +144,7 @@ void registerFormats(FormatRegistry* registry, const std::shared_ptr<DeltaLogs>&
   registry->add(deltaFormat(logs));
   registry->add(kafkaFormat());
   registry->add(rateFormat());
+  registry->add(fileFormat(jsonFileFormat()));
   registry->add(consoleFormat());
   registry->add(noopFormat());
 }

@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kRowMetadataKey = "org.apache.spark.sql.parquet.row.metadata";
 constexpr int64_t kSliceRows = 16384;  // how often the buffered bytes are looked at
 constexpr int64_t kPageBytes = 1 << 20;
-constexpr int64_t kDictionaryBytes = 1 << 20;
+constexpr int64_t kDictionaryBytes = 128 << 10;
 
 // As toArrowType with field ids kept, so that the library writes them.
 std::shared_ptr<arrow::DataType> storedType(const DataType& type);

@@ -109,6 +109,29 @@ ExpressionPtr resolveIsNan(const FunctionCall& call, const FunctionContext& cont
   return std::make_shared<Call>(std::move(traits), std::vector<ExpressionPtr>{value}, booleanType(), false, kernel);
 }
 
+ExpressionPtr resolveNvl2(const FunctionCall& call, const FunctionContext& context) {
+  const auto values = inCommonType("nvl2", {call.arguments[1], call.arguments[2]}, context);
+  return std::make_shared<CaseWhen>(std::vector<ExpressionPtr>{isNull(call.arguments[0], false), values[0], values[1]});
+}
+
+ExpressionPtr resolveNanvl(const FunctionCall& call, const FunctionContext& context) {
+  const auto values = inCommonType("nanvl", {implicitCast(call.arguments[0], doubleType(), "nanvl", 1, context),
+                                             implicitCast(call.arguments[1], doubleType(), "nanvl", 2, context)}, context);
+  return std::make_shared<CaseWhen>(std::vector<ExpressionPtr>{resolveIsNan({"isnan", {values[0]}}, context), values[1], values[0]});
+}
+
+ExpressionPtr resolveZeroIfNull(const FunctionCall& call, const FunctionContext& context) {
+  return resolveCoalesce({"coalesce", {call.arguments[0], Literal::of(static_cast<int32_t>(0))}}, context);
+}
+
+ExpressionPtr resolveEqualNull(const FunctionCall& call, const FunctionContext& context) {
+  return resolveFunction({"<=>", call.arguments}, context);
+}
+
+ExpressionPtr resolveTypeOf(const FunctionCall& call, const FunctionContext&) {
+  return Literal::of(call.arguments[0]->type()->simpleString());
+}
+
 }  // namespace
 
 std::span<const FunctionRow> conditionalFunctions() {
@@ -116,6 +139,8 @@ std::span<const FunctionRow> conditionalFunctions() {
       {"when", 2, -1, resolveWhen},       {"if", 3, 3, resolveIf},           {"coalesce", 1, -1, resolveCoalesce},
       {"nvl", 2, 2, resolveCoalesce},     {"ifnull", 2, 2, resolveCoalesce}, {"nullif", 2, 2, resolveNullIf},
       {"isnull", 1, 1, resolveIsNull},    {"isnotnull", 1, 1, resolveIsNotNull}, {"isnan", 1, 1, resolveIsNan},
+      {"nvl2", 3, 3, resolveNvl2},        {"nanvl", 2, 2, resolveNanvl},     {"zeroifnull", 1, 1, resolveZeroIfNull},
+      {"typeof", 1, 1, resolveTypeOf},    {"equal_null", 2, 2, resolveEqualNull},
   };
   return rows;
 }

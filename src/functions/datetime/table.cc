@@ -3,6 +3,7 @@
 
 #include "common/error.h"
 #include "functions/coercion.h"
+#include "functions/datetime/tables.h"
 #include "functions/kernel_support.h"
 #include "functions/registry.h"
 #include "types/arrow_types.h"
@@ -33,31 +34,15 @@ ExpressionPtr resolveCurrentDate(const FunctionCall&, const FunctionContext&) {
   });
 }
 
-// A conversion that prints as name(argument) but is a cast.
-ExpressionPtr namedCast(const std::string& name, const ExpressionPtr& argument, const DataTypePtr& type, CastMode mode) {
-  auto identity = [](const KernelContext&, const std::vector<arrow::Datum>& a) { return a[0]; };
-  return makeCall(name, {castTo(argument, type, mode)}, type, identity);
-}
-
-ExpressionPtr resolveToDate(const FunctionCall& call, const FunctionContext& context) {
-  if (call.arguments.size() == 2) throw unsupported("to_date with a format");
-  implicitCast(call.arguments[0], dateType(), "to_date", 1, context);
-  return namedCast("to_date", call.arguments[0], dateType(), context.castMode());
-}
-
-ExpressionPtr resolveToTimestamp(const FunctionCall& call, const FunctionContext& context) {
-  if (call.arguments.size() == 2) throw unsupported("to_timestamp with a format");
-  return namedCast("to_timestamp", call.arguments[0], timestampType(), context.castMode());
-}
-
 }  // namespace
 
 std::span<const FunctionRow> datetimeFunctions() {
-  static const FunctionRow rows[] = {
-      {"current_timestamp", 0, 0, resolveCurrentTimestamp}, {"now", 0, 0, resolveCurrentTimestamp},
-      {"current_date", 0, 0, resolveCurrentDate},           {"curdate", 0, 0, resolveCurrentDate},
-      {"to_date", 1, 2, resolveToDate},                     {"to_timestamp", 1, 2, resolveToTimestamp},
-  };
+  static const std::vector<FunctionRow> rows = [] {
+    std::vector<FunctionRow> all = {{"current_timestamp", 0, 0, resolveCurrentTimestamp}, {"now", 0, 0, resolveCurrentTimestamp},
+                                    {"current_date", 0, 0, resolveCurrentDate},           {"curdate", 0, 0, resolveCurrentDate}};
+    for (auto part : {fieldRows(), dateShiftRows(), timeTextRows(), epochRows()}) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }();
   return rows;
 }
 

@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "functions/coercion.h"
+#include "functions/datetime/tables.h"
 #include "functions/kernel_support.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
@@ -15,14 +16,23 @@
 namespace thalweg {
 namespace {
 
+// What becomes of an overflow or a division by zero: an error, a wrapped number (null for a division and for decimals), or null.
+enum class OnError { Raise, Wrap, Null };
+
+OnError onErrorOf(const FunctionCall& call, const FunctionContext& context) {
+  if (toLowerAscii(call.name).starts_with("try_")) return OnError::Null;
+  return context.ansi ? OnError::Raise : OnError::Wrap;
+}
+
 enum class Operator { Add, Subtract, Multiply, Divide, Remainder, IntegralDivide };
 
-Operator operatorOf(std::string_view name) {
-  if (name == "+") return Operator::Add;
-  if (name == "-") return Operator::Subtract;
-  if (name == "*") return Operator::Multiply;
-  if (name == "/") return Operator::Divide;
-  if (name == "%" || name == "mod") return Operator::Remainder;
+Operator operatorOf(std::string_view called) {
+  const std::string name = toLowerAscii(called);
+  if (name == "+" || name == "try_add") return Operator::Add;
+  if (name == "-" || name == "try_subtract") return Operator::Subtract;
+  if (name == "*" || name == "try_multiply") return Operator::Multiply;
+  if (name == "/" || name == "try_divide") return Operator::Divide;
+  if (name == "%" || name == "mod" || name == "try_mod") return Operator::Remainder;
   return Operator::IntegralDivide;
 }
 
@@ -33,13 +43,20 @@ const char* symbolOf(Operator op) {
 
 [[noreturn]] void throwOverflow(const DataType& type) {
   const char* what = type.id() == TypeId::Int ? "integer" : type.id() == TypeId::Long ? "long" : type.typeName().c_str();
+  if (type.id() == TypeId::Byte || type.id() == TypeId::Short) {
+    throw Error("BINARY_ARITHMETIC_OVERFLOW", "The result does not fit into " + type.sqlString() + "; use a wider type or a try_ function.",
+                {{"value1", ""}, {"symbol", ""}, {"value2", ""}, {"functionName", ""}, {"suggestion", ""}});
+  }
   throw Error("ARITHMETIC_OVERFLOW",
               std::string("The result does not fit into ") + type.sqlString() + " (" + what +
                   " overflow); use a wider type or a try_ function.",
               {{"message", std::string(what) + " overflow"}, {"alternative", ""}, {"config", "\"spark.sql.ansi.enabled\""}});
 }
 
-[[noreturn]] void throwDivideByZero() {
+[[noreturn]] void throwDivideByZero(Operator op) {
+  if (op == Operator::Remainder) {
+    throw Error("REMAINDER_BY_ZERO", "The remainder of a division by zero; use try_mod to get NULL instead.", {{"config", "\"spark.sql.ansi.enabled\""}});
+  }
   throw Error("DIVIDE_BY_ZERO", "A division by zero; use try_divide to get NULL instead.", {{"config", "\"spark.sql.ansi.enabled\""}});
 }
 
@@ -76,16 +93,16 @@ T computeFloating(Operator op, T left, T right) {
 
 bool dividesBy(Operator op) { return op == Operator::Divide || op == Operator::Remainder || op == Operator::IntegralDivide; }
 
-void raiseFirst(const std::vector<int64_t>& zeroRows, const std::vector<int64_t>& overflowRows, bool ansi, const KernelContext& context) {
-  if (!ansi) return;
+void raiseFirst(Operator op, const std::vector<int64_t>& zeroRows, const std::vector<int64_t>& overflowRows, OnError onError, const KernelContext& context) {
+  if (onError != OnError::Raise) return;
   const auto zero = firstSelected(zeroRows, context.selection);
   const auto overflow = firstSelected(overflowRows, context.selection);
-  if (zero && (!overflow || *zero < *overflow)) throwDivideByZero();
+  if (zero && (!overflow || *zero < *overflow)) throwDivideByZero(op);
   if (overflow) throwOverflow(context.resultType);
 }
 
 template <typename ArrowType>
-arrow::Datum numericKernel(Operator op, bool ansi, const KernelContext& context, const std::vector<arrow::Datum>& arguments) {
+arrow::Datum numericKernel(Operator op, OnError onError, const KernelContext& context, const std::vector<arrow::Datum>& arguments) {
   using T = typename ArrowType::c_type;
   using Array = arrow::NumericArray<ArrowType>;
   const auto left = argumentAs<Array>(context, arguments[0]);
@@ -108,16 +125,18 @@ arrow::Datum numericKernel(Operator op, bool ansi, const KernelContext& context,
       builder.UnsafeAppend(computeFloating(op, a, b));
     } else {
       T result = 0;
-      if (!computeIntegral(op, a, b, &result)) overflowRows.push_back(row);
-      builder.UnsafeAppend(result);
+      const bool fits = computeIntegral(op, a, b, &result);
+      if (!fits) overflowRows.push_back(row);
+      if (!fits && onError == OnError::Null) builder.UnsafeAppendNull();
+      else builder.UnsafeAppend(result);
     }
   }
-  raiseFirst(zeroRows, overflowRows, ansi, context);
+  raiseFirst(op, zeroRows, overflowRows, onError, context);
   return valueOrThrow(builder.Finish());
 }
 
 // Decimals compute in 256 bits and are rounded HALF_UP to the result's scale.
-arrow::Datum decimalKernel(Operator op, int leftScale, int rightScale, bool ansi, const KernelContext& context,
+arrow::Datum decimalKernel(Operator op, int leftScale, int rightScale, OnError onError, const KernelContext& context,
                            const std::vector<arrow::Datum>& arguments) {
   const auto left = argumentAs<arrow::Decimal128Array>(context, arguments[0]);
   const auto right = argumentAs<arrow::Decimal128Array>(context, arguments[1]);
@@ -170,12 +189,12 @@ arrow::Datum decimalKernel(Operator op, int leftScale, int rightScale, bool ansi
     const auto words = result.little_endian_array();
     builder.UnsafeAppend(arrow::Decimal128(static_cast<int64_t>(words[1]), words[0]));
   }
-  if (const auto row = ansi ? firstSelected(overflowRows, context.selection) : std::nullopt) {
+  if (const auto row = onError == OnError::Raise ? firstSelected(overflowRows, context.selection) : std::nullopt) {
     throw Error("NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION", "A result does not fit into " + type.sqlString() + ".",
                 {{"value", ""}, {"precision", std::to_string(type.precision())}, {"scale", std::to_string(type.scale())},
                  {"config", "\"spark.sql.ansi.enabled\""}});
   }
-  raiseFirst(zeroRows, {}, ansi, context);
+  raiseFirst(op, zeroRows, {}, onError, context);
   return valueOrThrow(builder.Finish());
 }
 
@@ -206,10 +225,10 @@ DataTypePtr decimalResult(Operator op, const DataType& a, const DataType& b) {
   return DataType::decimal(38, std::max(38 - digitsBefore, std::min(scale, 6)));
 }
 
-Kernel numericKernelFor(TypeId id, Operator op, bool ansi) {
+Kernel numericKernelFor(TypeId id, Operator op, OnError onError) {
   auto make = [&](auto tag) -> Kernel {
     using ArrowType = decltype(tag);
-    return [op, ansi](const KernelContext& c, const std::vector<arrow::Datum>& a) { return numericKernel<ArrowType>(op, ansi, c, a); };
+    return [op, onError](const KernelContext& c, const std::vector<arrow::Datum>& a) { return numericKernel<ArrowType>(op, onError, c, a); };
   };
   switch (id) {
     case TypeId::Byte: return make(arrow::Int8Type());
@@ -221,19 +240,31 @@ Kernel numericKernelFor(TypeId id, Operator op, bool ansi) {
   }
 }
 
-ExpressionPtr decimalArithmetic(Operator op, const ExpressionPtr& left, const ExpressionPtr& right, const FunctionContext& context) {
-  const DataTypePtr leftType = decimalFor(*left->type());
-  const DataTypePtr rightType = decimalFor(*right->type());
-  const bool ansi = context.ansi;
+// A whole constant has as many digits as it is written with, not as many as its type.
+DataTypePtr decimalOfOperand(const Expression& operand) {
+  if (operand.kind() != ExpressionKind::Literal || !operand.type()->isIntegral() || static_cast<const Literal&>(operand).isNull()) {
+    return decimalFor(*operand.type());
+  }
+  const BatchContext batch;
+  const auto value = evaluateConstant(operand, EvaluationContext{&batch});
+  std::string digits = value->ToString();
+  if (digits.starts_with('-')) digits.erase(0, 1);
+  return DataType::decimal(static_cast<int>(digits.size()), 0);
+}
+
+ExpressionPtr decimalArithmetic(Operator op, OnError onError, const ExpressionPtr& left, const ExpressionPtr& right, const FunctionContext& context) {
+  const DataTypePtr leftType = decimalOfOperand(*left);
+  const DataTypePtr rightType = decimalOfOperand(*right);
   const int leftScale = leftType->scale(), rightScale = rightType->scale();
-  auto kernel = [=](const KernelContext& c, const std::vector<arrow::Datum>& a) { return decimalKernel(op, leftScale, rightScale, ansi, c, a); };
+  auto kernel = [=](const KernelContext& c, const std::vector<arrow::Datum>& a) { return decimalKernel(op, leftScale, rightScale, onError, c, a); };
   return makeOperator(symbolOf(op), castTo(left, leftType, context.castMode()), castTo(right, rightType, context.castMode()),
-                      decimalResult(op, *leftType, *rightType), kernel, !ansi || dividesBy(op));
+                      decimalResult(op, *leftType, *rightType), kernel, onError != OnError::Raise || dividesBy(op));
 }
 
 }  // namespace
 
 ExpressionPtr resolveArithmetic(const FunctionCall& call, const FunctionContext& context) {
+  if (ExpressionPtr moved = resolveTimeArithmetic(call, context)) return moved;
   const Operator op = operatorOf(call.name);
   ExpressionPtr left = call.arguments[0], right = call.arguments[1];
   // Text meets a number as a number; two texts compute as doubles.
@@ -256,14 +287,15 @@ ExpressionPtr resolveArithmetic(const FunctionCall& call, const FunctionContext&
   const bool anyFloating = left->type()->id() == TypeId::Double || left->type()->id() == TypeId::Float ||
                            right->type()->id() == TypeId::Double || right->type()->id() == TypeId::Float;
   const bool anyDecimal = left->type()->id() == TypeId::Decimal || right->type()->id() == TypeId::Decimal;
-  if (anyDecimal && !anyFloating) return decimalArithmetic(op, left, right, context);
+  if (anyDecimal && !anyFloating) return decimalArithmetic(op, onErrorOf(call, context), left, right, context);
 
   DataTypePtr type = commonType(left->type(), right->type(), context);
+  const OnError onError = onErrorOf(call, context);
   // Division of whole numbers is in doubles, div in longs.
   if (op == Operator::Divide) type = doubleType();
   if (op == Operator::IntegralDivide) type = longType();
   return makeOperator(symbolOf(op), castTo(left, type, context.castMode()), castTo(right, type, context.castMode()), type,
-                      numericKernelFor(type->id(), op, context.ansi), dividesBy(op) && !context.ansi);
+                      numericKernelFor(type->id(), op, onError), onError == OnError::Null || dividesBy(op));
 }
 
 ExpressionPtr resolveNegative(const FunctionCall& call, const FunctionContext& context) {

@@ -49,6 +49,8 @@ std::span<const FunctionRow> operatorFunctions() {
       {"and", 2, 2, resolveAndOr},        {"or", 2, 2, resolveAndOr},         {"not", 1, 1, resolveNot},
       {"+", 2, 2, resolveArithmetic},     {"-", 2, 2, resolveArithmetic},     {"*", 2, 2, resolveArithmetic},
       {"/", 2, 2, resolveArithmetic},     {"%", 2, 2, resolveArithmetic},     {"mod", 2, 2, resolveArithmetic},
+      {"try_add", 2, 2, resolveArithmetic},   {"try_subtract", 2, 2, resolveArithmetic}, {"try_multiply", 2, 2, resolveArithmetic},
+      {"try_divide", 2, 2, resolveArithmetic}, {"try_mod", 2, 2, resolveArithmetic},
       {"div", 2, 2, resolveArithmetic},   {"negative", 1, 1, resolveNegative}, {"positive", 1, 1, resolvePositive},
   };
   return rows;

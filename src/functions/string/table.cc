@@ -1,8 +1,15 @@
-// Functions over string values.
-#include "functions/registry.h"
+// Functions over texts.
+#include "functions/string/tables.h"
 
 namespace thalweg {
 
-std::span<const FunctionRow> stringFunctions() { return {}; }
+std::span<const FunctionRow> stringFunctions() {
+  static const std::vector<FunctionRow> rows = [] {
+    std::vector<FunctionRow> all;
+    for (auto part : {textRows(), searchRows(), regexRows(), encodingRows(), joiningRows()}) all.insert(all.end(), part.begin(), part.end());
+    return all;
+  }();
+  return rows;
+}
 
 }  // namespace thalweg

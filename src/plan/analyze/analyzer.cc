@@ -63,10 +63,9 @@ LogicalPtr RelationAnalyzer::analyzeKind(const proto::Relation& relation) {
     case proto::Relation::kRepartition: return analyze(relation.repartition().input());
     case proto::Relation::kRepartitionByExpression: return analyze(relation.repartition_by_expression().input());
     case proto::Relation::kHint: return analyze(relation.hint().input());
-    case proto::Relation::kWithRelations: {
-      for (const auto& reference : relation.with_relations().references()) analyze(reference);
-      return analyze(relation.with_relations().root());
-    }
+    case proto::Relation::kWithRelations: return withRelations(relation);
+    case proto::Relation::kExtension: return extension(relation);
+    case proto::Relation::kUnresolvedTableValuedFunction: return tableFunction(relation);
     case proto::Relation::kWithWatermark: throw unsupported("withWatermark");
     case proto::Relation::kJoin: throw unsupported("A join");
     case proto::Relation::kCatalog: throw unsupported("A catalog query");

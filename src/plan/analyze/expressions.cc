@@ -4,10 +4,13 @@
 
 #include "common/error.h"
 #include "expr/aggregate.h"
+#include "expr/canonical.h"
 #include "expr/cast/cast.h"
 #include "plan/analyze/literals.h"
 #include "plan/analyze/proto_types.h"
+#include "sql/message_ptr.h"
 #include "sql/parser.h"
+#include "thalweg.pb.h"
 #include "types/ddl.h"
 
 namespace thalweg {
@@ -83,6 +86,7 @@ ExpressionPtr ExpressionAnalyzer::resolve(const proto::Expression& message) cons
     case proto::Expression::kUpdateFields: throw unsupported("withField and dropFields");
     case proto::Expression::kUnresolvedRegex: throw unsupported("colRegex");
     case proto::Expression::kSubqueryExpression: throw unsupported("A subquery in an expression");
+    case proto::Expression::kExtension: return resolveExtension(message);
     default: throw unsupported("An expression of this kind (" + std::to_string(message.expr_type_case()) + ")");
   }
 }
@@ -90,7 +94,38 @@ ExpressionPtr ExpressionAnalyzer::resolve(const proto::Expression& message) cons
 ExpressionPtr ExpressionAnalyzer::resolveAttribute(const proto::Expression& message) const {
   const auto& attribute = message.unresolved_attribute();
   const std::vector<std::string> parts = parseNameParts(attribute.unparsed_identifier());
-  return attribute.has_plan_id() ? scope_.resolveInPlan(parts, attribute.plan_id()) : scope_.resolve(parts);
+  if (attribute.has_plan_id()) return scope_.resolveInPlan(parts, attribute.plan_id());
+  if (aliases_) {
+    if (ExpressionPtr found = scope_.find(parts)) return found;
+    if (ExpressionPtr found = findAlias(parts)) return found;
+  }
+  return scope_.resolve(parts);
+}
+
+ExpressionPtr ExpressionAnalyzer::findAlias(const std::vector<std::string>& parts) const {
+  ExpressionPtr found;
+  for (const ExpressionPtr& item : *aliases_) {
+    if (item->kind() != ExpressionKind::Alias) continue;
+    const std::string& name = static_cast<const Alias&>(*item).name();
+    if (scope_.caseSensitive() ? name != parts[0] : !equalsIgnoreCase(name, parts[0])) continue;
+    if (found) {
+      throw Error("AMBIGUOUS_LATERAL_COLUMN_ALIAS", "The name `" + parts[0] + "` is an alias of several items of the select list.",
+                  {{"name", "`" + parts[0] + "`"}, {"n", "2"}});
+    }
+    found = item->children()[0];
+  }
+  for (size_t i = 1; found && i < parts.size(); ++i) found = extractField(found, parts[i], scope_.caseSensitive());
+  return found;
+}
+
+std::vector<ExpressionPtr> ExpressionAnalyzer::resolveList(const google::protobuf::RepeatedPtrField<proto::Expression>& messages) const {
+  std::vector<ExpressionPtr> list;
+  const ExpressionAnalyzer items(scope_, context_, &list);
+  for (const proto::Expression& message : messages) {
+    std::vector<ExpressionPtr> resolved = items.resolveNamed(message);
+    list.insert(list.end(), resolved.begin(), resolved.end());
+  }
+  return list;
 }
 
 ExpressionPtr ExpressionAnalyzer::resolveCall(const std::string& name, const std::vector<const proto::Expression*>& arguments,
@@ -111,6 +146,29 @@ ExpressionPtr ExpressionAnalyzer::resolveCall(const std::string& name, const std
     call.arguments.push_back(resolve(*argument));
   }
   return resolveFunction(call, context_.functions);
+}
+
+ExpressionPtr ExpressionAnalyzer::resolveExtension(const proto::Expression& message) const {
+  messages::SqlFunctionCall extended;
+  if (!sql::unpackExtension(message.extension(), &extended)) throw unsupported("An expression of this kind");
+  if (extended.has_filter()) throw unsupported("FILTER (WHERE …) of an aggregate function");
+  if (extended.within_group_size() > 0) throw unsupported("WITHIN GROUP");
+  proto::Expression function = extended.function();
+  if (extended.ignore_nulls()) {
+    function.mutable_unresolved_function()->add_arguments()->mutable_literal()->set_boolean(true);
+  }
+  return resolve(function);
+}
+
+std::vector<ExpressionPtr> ExpressionAnalyzer::expandExcept(const messages::SqlStarExcept& except) const {
+  std::vector<ExpressionPtr> list = scope_.expandStar(starTarget(except.star().unresolved_star()));
+  for (const std::string& column : except.columns()) {
+    const ExpressionPtr left = scope_.resolve(parseNameParts(column));
+    const size_t before = list.size();
+    std::erase_if(list, [&](const ExpressionPtr& one) { return sameExpression(*one, *left); });
+    if (list.size() == before) throw unsupported("EXCEPT of a struct's field");
+  }
+  return list;
 }
 
 ExpressionPtr ExpressionAnalyzer::resolveCast(const proto::Expression& message) const {
@@ -136,6 +194,10 @@ std::vector<ExpressionPtr> ExpressionAnalyzer::resolveNamed(const proto::Express
     return resolveNamed(parsed);
   }
   if (message.has_unresolved_star()) return scope_.expandStar(starTarget(message.unresolved_star()));
+  if (message.has_extension()) {
+    messages::SqlStarExcept except;
+    if (sql::unpackExtension(message.extension(), &except)) return expandExcept(except);
+  }
   return {named(resolve(message))};
 }
 

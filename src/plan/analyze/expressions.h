@@ -9,12 +9,22 @@
 #include "plan/analyze/analyzer.h"
 #include "plan/analyze/scope.h"
 
+namespace google::protobuf {
+template <typename Element>
+class RepeatedPtrField;
+}
+
+namespace thalweg::messages {
+class SqlStarExcept;
+}
+
 namespace thalweg {
 
 class ExpressionAnalyzer {
  public:
-  // Both outlive the analyzer.
-  ExpressionAnalyzer(const Scope& scope, const AnalyzerContext& context) : scope_(scope), context_(context) {}
+  // All outlive the analyzer. A name that the scope does not have may mean one of `aliases`, the items of a select list.
+  ExpressionAnalyzer(const Scope& scope, const AnalyzerContext& context, const std::vector<ExpressionPtr>* aliases = nullptr)
+      : scope_(scope), context_(context), aliases_(aliases) {}
 
   // One value. Stars are refused.
   ExpressionPtr resolve(const spark::connect::Expression& message) const;
@@ -23,14 +33,21 @@ class ExpressionAnalyzer {
   // gives them.
   std::vector<ExpressionPtr> resolveNamed(const spark::connect::Expression& message) const;
 
+  // A whole select list. An item may name the aliases of items before it.
+  std::vector<ExpressionPtr> resolveList(const google::protobuf::RepeatedPtrField<spark::connect::Expression>& messages) const;
+
  private:
   ExpressionPtr resolveAttribute(const spark::connect::Expression& message) const;
   ExpressionPtr resolveCall(const std::string& name, const std::vector<const spark::connect::Expression*>& arguments,
                             bool distinct) const;
   ExpressionPtr resolveCast(const spark::connect::Expression& message) const;
   ExpressionPtr resolveExtract(const spark::connect::Expression& message) const;
+  ExpressionPtr resolveExtension(const spark::connect::Expression& message) const;
+  ExpressionPtr findAlias(const std::vector<std::string>& parts) const;
+  std::vector<ExpressionPtr> expandExcept(const messages::SqlStarExcept& except) const;
   const Scope& scope_;
   const AnalyzerContext& context_;
+  const std::vector<ExpressionPtr>* aliases_;
 };
 
 // Gives an expression the name that Spark gives an unnamed column of a select list.

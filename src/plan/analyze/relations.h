@@ -5,11 +5,20 @@
 #include "plan/analyze/expressions.h"
 #include "plan/analyze/scope.h"
 
+namespace spark::connect {
+class Sort;
+}
+
+namespace thalweg::messages {
+class SqlAggregate;
+class SqlValues;
+}  // namespace thalweg::messages
+
 namespace thalweg {
 
 class RelationAnalyzer {
  public:
-  explicit RelationAnalyzer(const AnalyzerContext& context) : context_(context) {}
+  explicit RelationAnalyzer(const AnalyzerContext& context);
   LogicalPtr analyze(const spark::connect::Relation& relation);
 
  private:
@@ -23,6 +32,15 @@ class RelationAnalyzer {
   LogicalPtr cachedLocalRelation(const spark::connect::Relation& relation);
   LogicalPtr range(const spark::connect::Relation& relation);
   LogicalPtr sqlText(const spark::connect::Relation& relation);
+  LogicalPtr tableFunction(const spark::connect::Relation& relation);
+
+  // what SQL text adds
+  LogicalPtr extension(const spark::connect::Relation& relation);
+  LogicalPtr withRelations(const spark::connect::Relation& relation);
+  LogicalPtr sqlAggregate(const messages::SqlAggregate& message);
+  LogicalPtr sqlValues(const messages::SqlValues& message);
+  // The plan of a WITH that is in force here; null where the name means none.
+  LogicalPtr findNamedRelation(const std::vector<std::string>& name) const;
 
   // columns
   LogicalPtr project(const spark::connect::Relation& relation);
@@ -34,23 +52,37 @@ class RelationAnalyzer {
   LogicalPtr toSchema(const spark::connect::Relation& relation);
   LogicalPtr subqueryAlias(const spark::connect::Relation& relation);
 
+  // SELECT without FROM: one row, none of whose columns has a name.
+  static LogicalPtr singleRow();
+  // A condition as a boolean. Throws Error DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN.
+  static ExpressionPtr booleanCondition(const ExpressionPtr& condition);
+
   // rows
   LogicalPtr aggregate(const spark::connect::Relation& relation);
   LogicalPtr deduplicate(const spark::connect::Relation& relation);
   LogicalPtr setOperation(const spark::connect::Relation& relation);
   LogicalPtr sort(const spark::connect::Relation& relation);
+  LogicalPtr sortAggregate(const spark::connect::Sort& sort, bool global, const LogicalPtr& plan) const;
+  // The orders over a scope; integer constants are positions in `positions`.
+  std::vector<ExpressionPtr> sortOrders(const spark::connect::Sort& sort, const Scope& scope, const std::vector<AttributePtr>& positions,
+                                        const std::vector<ExpressionPtr>* aliases) const;
   LogicalPtr showString(const spark::connect::Relation& relation);
 
   Scope scopeOf(const LogicalNode& node) const { return Scope(node.output(), &planOutputs_, context_.functions.caseSensitive); }
 
   const AnalyzerContext& context_;
   Scope::PlanOutputs planOutputs_;
+  std::vector<std::pair<std::string, LogicalPtr>> namedRelations_;  // the innermost last
+  BatchContext constants_;  // for values that analysis itself needs
   int depth_ = 0;
 };
 
 // Groups and results as a LogicalAggregate: grouping expressions get names, results refer to them. A DataFrame's
 // aggregate has its grouping columns before the results.
 LogicalPtr makeAggregate(const std::vector<ExpressionPtr>& grouping, std::vector<ExpressionPtr> results, const LogicalPtr& child);
+
+// A position in a select list that an integer literal of GROUP BY or ORDER BY stands for; empty for other expressions.
+std::optional<int> ordinalOf(const spark::connect::Expression& expression);
 
 // Children of a union brought to common types, by position.
 LogicalPtr makeUnion(std::vector<LogicalPtr> children, const FunctionContext& functions);

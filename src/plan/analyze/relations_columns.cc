@@ -21,37 +21,40 @@ std::vector<ExpressionPtr> asExpressions(const std::vector<AttributePtr>& attrib
 
 LogicalPtr RelationAnalyzer::project(const proto::Relation& relation) {
   const auto& project = relation.project();
-  // SELECT without FROM works on one row without columns.
-  LogicalPtr child = project.has_input()
-                         ? analyze(project.input())
-                         : std::make_shared<LogicalRange>(0, 1, 1, 1, std::vector<AttributePtr>{std::make_shared<Attribute>(
-                                                                          "__row", longType(), false, nextExpressionId())});
+  LogicalPtr child = project.has_input() ? analyze(project.input()) : singleRow();
   const Scope scope = project.has_input() ? scopeOf(*child) : Scope({}, nullptr, context_.functions.caseSensitive);
   const ExpressionAnalyzer expressions(scope, context_);
-  std::vector<ExpressionPtr> list;
-  bool aggregates = false;
-  for (const auto& expression : project.expressions()) {
-    for (ExpressionPtr& one : expressions.resolveNamed(expression)) {
-      aggregates = aggregates || containsAggregate(*one);
-      list.push_back(std::move(one));
-    }
-  }
+  std::vector<ExpressionPtr> list = expressions.resolveList(project.expressions());
+  const bool aggregates = std::any_of(list.begin(), list.end(), [](const ExpressionPtr& one) { return containsAggregate(*one); });
   // select(count("*")): aggregate functions without groups make one row of all.
   if (aggregates) return makeAggregate({}, std::move(list), child);
   return std::make_shared<LogicalProject>(std::move(list), child);
 }
 
-LogicalPtr RelationAnalyzer::filter(const proto::Relation& relation) {
-  LogicalPtr child = analyze(relation.filter().input());
-  const Scope scope = scopeOf(*child);
-  const ExpressionPtr condition = ExpressionAnalyzer(scope, context_).resolve(relation.filter().condition());
+LogicalPtr RelationAnalyzer::singleRow() {
+  return std::make_shared<LogicalRange>(
+      0, 1, 1, 1, std::vector<AttributePtr>{std::make_shared<Attribute>("__row", longType(), false, nextExpressionId())});
+}
+
+ExpressionPtr RelationAnalyzer::booleanCondition(const ExpressionPtr& condition) {
   if (condition->type()->id() != TypeId::Boolean && condition->type()->id() != TypeId::Void) {
     throw Error("DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
                 "A filter takes a condition, but '" + condition->toString() + "' is " + condition->type()->sqlString() + ".",
                 {{"sqlExpr", "\"" + condition->toString() + "\""}, {"filter", "\"" + condition->toString() + "\""},
                  {"type", "\"" + condition->type()->sqlString() + "\""}});
   }
-  return std::make_shared<LogicalFilter>(castTo(condition, booleanType(), CastMode::Ansi), child);
+  return castTo(condition, booleanType(), CastMode::Ansi);
+}
+
+LogicalPtr RelationAnalyzer::filter(const proto::Relation& relation) {
+  LogicalPtr child = analyze(relation.filter().input());
+  const Scope scope = scopeOf(*child);
+  const ExpressionPtr condition = booleanCondition(ExpressionAnalyzer(scope, context_).resolve(relation.filter().condition()));
+  if (containsAggregate(*condition)) {
+    throw Error("INVALID_WHERE_CONDITION", "A filter cannot hold an aggregate function: " + condition->toString() + "; use HAVING.",
+                {{"condition", "\"" + condition->toString() + "\""}, {"expressionList", condition->toString()}});
+  }
+  return std::make_shared<LogicalFilter>(condition, child);
 }
 
 LogicalPtr RelationAnalyzer::withColumns(const proto::Relation& relation) {

@@ -4,6 +4,7 @@
 #include <arrow/ipc/api.h>
 #include <spark/connect/relations.pb.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "plan/analyze/relations.h"
 #include "sql/parser.h"
@@ -60,6 +61,20 @@ std::vector<std::shared_ptr<arrow::RecordBatch>> readArrowStream(const std::stri
   }
 }
 
+// TIMESTAMP AS OF an expression: the text of its value, in the session's zone.
+std::string constantTimestamp(const std::string& text, const AnalyzerContext& context) {
+  proto::Expression parsed;
+  sql::parseExpression(text, &parsed);
+  const Scope scope({}, nullptr, context.functions.caseSensitive);
+  const ExpressionPtr time = castTo(ExpressionAnalyzer(scope, context).resolve(parsed), timestampType(), CastMode::Ansi);
+  const BatchContext now{systemClock().nowMicros(), 0, TimeZone::parse(context.functions.timeZone), 0};
+  const auto value = evaluateConstant(*castTo(time, stringType(), CastMode::Ansi), EvaluationContext{&now});
+  if (!value->is_valid) {
+    throw Error("INVALID_TIME_TRAVEL_TIMESTAMP_EXPR.INPUT", "The time to travel to is NULL: " + text + ".", {{"expr", "\"" + text + "\""}});
+  }
+  return static_cast<const arrow::StringScalar&>(*value).value->ToString();
+}
+
 }  // namespace
 
 LogicalPtr RelationAnalyzer::read(const proto::Relation& relation) {
@@ -69,7 +84,12 @@ LogicalPtr RelationAnalyzer::read(const proto::Relation& relation) {
 LogicalPtr RelationAnalyzer::namedTable(const proto::Relation& relation) {
   const auto& table = relation.read().named_table();
   const std::vector<std::string> name = parseNameParts(table.unparsed_identifier());
-  const Options options = optionsOf(table.options());
+  if (LogicalPtr named = findNamedRelation(name)) return std::make_shared<LogicalSubqueryAlias>(name, named);
+  Options options = optionsOf(table.options());
+  if (const auto text = options.get("timestampAsOfExpression")) {
+    options.set("timestampAsOf", constantTimestamp(*text, context_));
+    options.erase("timestampAsOfExpression");
+  }
   if (LogicalPtr found = context_.findRelation(name, options, relation.read().is_streaming())) {
     return std::make_shared<LogicalSubqueryAlias>(name, found);
   }
@@ -109,6 +129,7 @@ LogicalPtr RelationAnalyzer::dataSource(const proto::Relation& relation) {
   stream->userSchema = definition.userSchema;
   stream->schema = schema.schema;
   stream->visibleColumns = schema.visibleColumns;
+  stream->corruptRecordColumn = definition.corruptRecordColumn;
   const std::vector<AttributePtr> output = attributesOf(*schema.schema, schema.visibleColumns);
   return std::make_shared<LogicalStreamScan>(stream, firstColumns(static_cast<int>(output.size())), output);
 }
@@ -171,9 +192,50 @@ LogicalPtr RelationAnalyzer::range(const proto::Relation& relation) {
 }
 
 LogicalPtr RelationAnalyzer::sqlText(const proto::Relation& relation) {
+  const auto& text = relation.sql();
+  sql::ParseOptions options;
+  options.timeZone = TimeZone::parse(context_.functions.timeZone);
+  // Arguments come as expressions from newer clients, as literals from older ones.
+  std::vector<proto::Expression> literals(static_cast<size_t>(text.args_size() + text.pos_args_size()));
+  size_t next = 0;
+  for (const auto& [name, argument] : text.named_arguments()) options.namedArguments[name] = &argument;
+  for (const auto& argument : text.pos_arguments()) options.positionalArguments.push_back(&argument);
+  for (const auto& [name, literal] : text.args()) {
+    *literals[next].mutable_literal() = literal;
+    options.namedArguments[name] = &literals[next++];
+  }
+  for (const auto& literal : text.pos_args()) {
+    *literals[next].mutable_literal() = literal;
+    options.positionalArguments.push_back(&literals[next++]);
+  }
   proto::Relation parsed;
-  sql::parseQuery(relation.sql().query(), &parsed);
+  sql::parseQuery(text.query(), &parsed, options);
   return analyze(parsed);
+}
+
+LogicalPtr RelationAnalyzer::tableFunction(const proto::Relation& relation) {
+  const auto& call = relation.unresolved_table_valued_function();
+  if (!equalsIgnoreCase(call.function_name(), "range")) {
+    throw unsupported("The table function '" + call.function_name() + "'");
+  }
+  if (call.arguments_size() < 1 || call.arguments_size() > 4) {
+    throw Error("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "range takes [start,] end [, step [, partitions]].",
+                {{"functionName", "`range`"}, {"expectedNum", "1 to 4"}, {"actualNum", std::to_string(call.arguments_size())}, {"docroot", ""}});
+  }
+  const Scope scope({}, nullptr, context_.functions.caseSensitive);
+  std::vector<int64_t> numbers;
+  for (const auto& argument : call.arguments()) {
+    const ExpressionPtr number = castTo(ExpressionAnalyzer(scope, context_).resolve(argument), longType(), CastMode::Ansi);
+    const auto value = evaluateConstant(*number, EvaluationContext{&constants_});
+    if (!value->is_valid) throw Error("DATATYPE_MISMATCH.UNEXPECTED_NULL", "range takes no NULL.", {{"exprName", "range"}, {"sqlExpr", "range"}});
+    numbers.push_back(static_cast<const arrow::Int64Scalar&>(*value).value);
+  }
+  proto::Relation range;
+  if (numbers.size() > 1) range.mutable_range()->set_start(numbers[0]);
+  range.mutable_range()->set_end(numbers[numbers.size() > 1 ? 1 : 0]);
+  range.mutable_range()->set_step(numbers.size() > 2 ? numbers[2] : 1);
+  if (numbers.size() > 3) range.mutable_range()->set_num_partitions(static_cast<int32_t>(std::clamp<int64_t>(numbers[3], 1, 10'000)));
+  return this->range(range);
 }
 
 }  // namespace thalweg

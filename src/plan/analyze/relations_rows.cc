@@ -112,6 +112,7 @@ LogicalPtr RelationAnalyzer::aggregate(const proto::Relation& relation) {
   const ExpressionAnalyzer expressions(scope, context_);
   std::vector<ExpressionPtr> grouping;
   for (const auto& group : message.grouping_expressions()) {
+    if (const auto ordinal = ordinalOf(group)) throw unsupported("groupBy of a column's position");
     for (ExpressionPtr& one : expressions.resolveNamed(group)) {
       grouping.push_back(one->kind() == ExpressionKind::Alias && group.has_unresolved_star() ? one->children()[0] : std::move(one));
     }
@@ -194,23 +195,81 @@ LogicalPtr RelationAnalyzer::setOperation(const proto::Relation& relation) {
   return std::make_shared<LogicalDeduplicate>(result->output(), result);
 }
 
+std::vector<ExpressionPtr> RelationAnalyzer::sortOrders(const proto::Sort& sort, const Scope& scope, const std::vector<AttributePtr>& positions,
+                                                       const std::vector<ExpressionPtr>* aliases) const {
+  const ExpressionAnalyzer expressions(scope, context_, aliases);
+  std::vector<ExpressionPtr> orders;
+  for (const auto& order : sort.order()) {
+    proto::Expression wrapped;
+    *wrapped.mutable_sort_order() = order;
+    const auto ordinal = ordinalOf(order.child());
+    if (!ordinal) {
+      orders.push_back(expressions.resolve(wrapped));
+      continue;
+    }
+    if (*ordinal < 1 || *ordinal > static_cast<int>(positions.size())) {
+      throw Error("ORDER_BY_POS_OUT_OF_RANGE",
+                  "ORDER BY " + std::to_string(*ordinal) + " names no item of the select list, which has " + std::to_string(positions.size()) + ".",
+                  {{"index", std::to_string(*ordinal)}, {"size", std::to_string(positions.size())}});
+    }
+    wrapped.mutable_sort_order()->mutable_child()->mutable_literal()->mutable_null()->mutable_null();
+    orders.push_back(expressions.resolve(wrapped)->withChildren({positions[static_cast<size_t>(*ordinal - 1)]}));
+  }
+  return orders;
+}
+
+// Sort keys over an aggregate may be aggregate functions or groups that the results leave out: they become results of the
+// aggregate, and are dropped again above the sort. `plan` is an aggregate, or HAVING's shape over one.
+LogicalPtr RelationAnalyzer::sortAggregate(const proto::Sort& sort, bool global, const LogicalPtr& plan) const {
+  const LogicalNode* filter = nullptr;
+  const LogicalNode* node = plan.get();
+  if (node->kind() == LogicalKind::Project && node->child()->kind() == LogicalKind::Filter) node = node->child().get();
+  if (node->kind() == LogicalKind::Filter) {
+    filter = node;
+    node = node->child().get();
+  }
+  if (node->kind() != LogicalKind::Aggregate) return nullptr;
+  const auto& aggregate = static_cast<const LogicalAggregate&>(*node);
+  const std::vector<ExpressionPtr>& results = aggregate.results();
+  const Scope input(aggregate.child()->output(), &planOutputs_, context_.functions.caseSensitive);
+  const Scope output(plan->output(), &planOutputs_, context_.functions.caseSensitive);
+  std::vector<ExpressionPtr> extended = results;
+  std::vector<ExpressionPtr> orders;
+  for (const auto& order : sort.order()) {
+    proto::Sort one;
+    *one.add_order() = order;
+    // Result columns first; an aggregate function's arguments are always the input's.
+    ExpressionPtr resolved;
+    try {
+      resolved = sortOrders(one, output, visibleOutput(*plan), nullptr)[0];
+    } catch (const Error& error) {
+      if (!error.condition().starts_with("UNRESOLVED_COLUMN") && !error.condition().starts_with("CANNOT_RESOLVE")) throw;
+    }
+    if (!resolved || containsAggregate(*resolved)) {
+      resolved = sortOrders(one, input, visibleOutput(*plan), &results)[0];
+      const auto key = std::make_shared<Alias>(resolved->children()[0], "__order" + std::to_string(orders.size()));
+      extended.push_back(key);
+      resolved = resolved->withChildren({key->toAttribute()});
+    }
+    orders.push_back(resolved);
+  }
+  LogicalPtr sorted = extended.size() == results.size() ? nullptr : makeAggregate(aggregate.grouping(), extended, aggregate.child());
+  if (!sorted) return std::make_shared<LogicalSort>(std::move(orders), global, plan);
+  if (filter) sorted = filter->withChildren({sorted});
+  sorted = std::make_shared<LogicalSort>(std::move(orders), global, sorted);
+  return std::make_shared<LogicalProject>(std::vector<ExpressionPtr>(plan->output().begin(), plan->output().end()), sorted);
+}
+
 LogicalPtr RelationAnalyzer::sort(const proto::Relation& relation) {
   LogicalPtr child = analyze(relation.sort().input());
-  // A sort may name a column that a projection below it left out: it is carried through and dropped again.
-  auto resolveOrders = [&](const Scope& scope) {
-    const ExpressionAnalyzer expressions(scope, context_);
-    std::vector<ExpressionPtr> orders;
-    for (const auto& order : relation.sort().order()) {
-      proto::Expression wrapped;
-      *wrapped.mutable_sort_order() = order;
-      orders.push_back(expressions.resolve(wrapped));
-    }
-    return orders;
-  };
-  const bool global = !relation.sort().has_is_global() || relation.sort().is_global();
+  const proto::Sort& sort = relation.sort();
+  const bool global = !sort.has_is_global() || sort.is_global();
+  if (LogicalPtr sorted = sortAggregate(sort, global, child)) return sorted;
+  const std::vector<AttributePtr> positions = visibleOutput(*child);
   try {
-    return std::make_shared<LogicalSort>(resolveOrders(scopeOf(*child)), global, child);
+    return std::make_shared<LogicalSort>(sortOrders(sort, scopeOf(*child), positions, nullptr), global, child);
   } catch (const Error& error) {
+    // A sort may name a column that a projection below it left out: it is carried through and dropped again.
     const bool unresolved = error.condition().starts_with("UNRESOLVED_COLUMN") || error.condition().starts_with("CANNOT_RESOLVE");
     if (!unresolved || child->kind() != LogicalKind::Project) throw;
     std::vector<AttributePtr> columns = child->output();
@@ -218,14 +277,20 @@ LogicalPtr RelationAnalyzer::sort(const proto::Relation& relation) {
     std::vector<ExpressionPtr> carried = project.expressions();
     for (const AttributePtr& hidden : project.child()->output()) {
       const bool shown = std::any_of(columns.begin(), columns.end(), [&](const AttributePtr& c) {
-        return c->id() == hidden->id() || equalsIgnoreCase(c->name(), hidden->name());
+        return c->id() == hidden->id() || (hidden->qualifier().empty() && equalsIgnoreCase(c->name(), hidden->name()));
       });
       if (shown) continue;
-      columns.push_back(hidden);
+      columns.push_back(hidden->withHidden());
       carried.push_back(hidden);
     }
     const Scope scope(columns, &planOutputs_, context_.functions.caseSensitive);
-    std::vector<ExpressionPtr> orders = resolveOrders(scope);
+    std::vector<ExpressionPtr> orders;
+    try {
+      orders = sortOrders(sort, scope, positions, nullptr);
+    } catch (const Error& second) {
+      if (second.condition().starts_with("UNRESOLVED_COLUMN")) throw error;  // with the select list's names
+      throw;
+    }
     const LogicalPtr sorted =
         std::make_shared<LogicalSort>(std::move(orders), global, std::make_shared<LogicalProject>(std::move(carried), project.child()));
     return std::make_shared<LogicalProject>(std::vector<ExpressionPtr>(child->output().begin(), child->output().end()), sorted);

@@ -122,6 +122,7 @@ struct StreamSourceDefinition {
   SchemaPtr userSchema;    // null where the user gave none
   SchemaPtr schema;        // all columns, hidden ones last
   int visibleColumns = 0;
+  std::string corruptRecordColumn;  // the session's, when the plan was made
 };
 
 class LogicalStreamScan final : public LogicalNode {

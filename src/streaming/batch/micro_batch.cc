@@ -61,11 +61,13 @@ void MicroBatchExecution::openSources() {
     context.clock = definition_.clock;
     context.queryId = checkpoint_.queryId();
     context.cancellation = &cancellation_;
+    context.schema = source.schema;
     ReadDefinition read;
     read.options = source.options;
     if (source.path) read.paths.push_back(*source.path);
     read.userSchema = source.userSchema;
     read.timeZone = definition_.timeZone;
+    read.corruptRecordColumn = source.corruptRecordColumn;
     sources_.push_back(definition_.formats->find(source.format).openStream(read, definition_.formats->fileSystems(), context));
   }
   // Planned once; every micro-batch binds its own ranges and time.

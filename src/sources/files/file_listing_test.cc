@@ -1,0 +1,153 @@
+#include "sources/files/glob.h"
+
+#include "sources/files/file_listing.h"
+#include "sources/files/files_test_support.h"
+#include "sources/files/partition_columns.h"
+#include "sources/files/seen_files.h"
+#include "storage/fault_file_system.h"
+
+namespace thalweg {
+namespace {
+
+// Examples of Hadoop's FileSystem.globStatus documentation.
+TEST(Glob, MatchesAsHadoop) {
+  EXPECT_TRUE(GlobPattern("*.json").matches("a.json"));
+  EXPECT_FALSE(GlobPattern("*.json").matches("a.jsonl"));
+  EXPECT_TRUE(GlobPattern("a?c").matches("abc"));
+  EXPECT_TRUE(
+      GlobPattern("a?c").matches("a\xc3\xa9"
+                                 "c"));
+  EXPECT_FALSE(GlobPattern("a?c").matches("ac"));
+  EXPECT_TRUE(GlobPattern("[a-c]x").matches("bx"));
+  EXPECT_FALSE(GlobPattern("[^a-c]x").matches("bx"));
+  EXPECT_TRUE(GlobPattern("{ab,c{de,fh}}").matches("cfh"));
+  EXPECT_FALSE(GlobPattern("{ab,c{de,fh}}").matches("c"));
+  EXPECT_TRUE(GlobPattern("\\*").matches("*"));
+  EXPECT_FALSE(GlobPattern("\\*").matches("a"));
+  EXPECT_TRUE(GlobPattern("*a*b*").matches("xxaxxaxb"));
+  EXPECT_EQ(conditionOf([] { GlobPattern("{a"); }), "INVALID_OPTION");
+  EXPECT_EQ(conditionOf([] { GlobPattern("[a"); }), "INVALID_OPTION");
+  // Two to the 40th alternatives.
+  std::string bomb;
+  for (int i = 0; i < 40; ++i) bomb += "{a,b}";
+  EXPECT_EQ(conditionOf([&] { GlobPattern{bomb}; }), "INVALID_OPTION");
+}
+
+class ListingTest : public testing::Test {
+ protected:
+  std::vector<std::string> names(const std::string& below, Options options = {}) {
+    const auto parsed = FileListOptions::parse(options, "UTC");
+    const FileRoot root = FileRoot::make(registry_.resolve(folder_.path() + below), parsed, registry_);
+    std::vector<std::string> names;
+    for (const ListedFile& file : listFiles(root, parsed, nullptr))
+      names.push_back(file.path.substr(folder_.path().size() + 1));
+    return names;
+  }
+  using Names = std::vector<std::string>;
+  TemporaryFolder folder_;
+  FileSystemRegistry registry_;
+};
+
+TEST_F(ListingTest, OnlyVisibleFilesDirectlyInTheFolder) {
+  for (const char* name :
+       {"a.json", "b.txt", "_SUCCESS", ".hidden", "c.json._COPYING_", "sub/d.json", "_sub/e.json"})
+    folder_.write(name, "{}");
+  EXPECT_EQ(names(""), (Names{"a.json", "b.txt"}));
+  EXPECT_EQ(names("", {{"recursiveFileLookup", "true"}}), (Names{"a.json", "b.txt", "sub/d.json"}));
+  EXPECT_EQ(names("", {{"pathGlobFilter", "*.json"}}), (Names{"a.json"}));
+  EXPECT_EQ(names("/{a,b}.*"), (Names{"a.json", "b.txt"}));
+  EXPECT_EQ(names("/*"), (Names{"a.json", "b.txt", "sub/d.json"}));
+  EXPECT_EQ(names("/a.json"), (Names{"a.json"}));
+  EXPECT_EQ(names("/none"), Names{});
+}
+
+TEST_F(ListingTest, PartitionFoldersAreEntered) {
+  for (const char* name : {"k=1/a.json", "_k=2/b.json", "k=3/.c.json"}) folder_.write(name, "{}");
+  EXPECT_EQ(names(""), (Names{"_k=2/b.json", "k=1/a.json"}));
+}
+
+TEST_F(ListingTest, ModificationTimes) {
+  folder_.write("a", "x", 1'000'000'000);
+  folder_.write("b", "x", 1'500'000'000);
+  EXPECT_EQ(names("", {{"modifiedBefore", "2010-01-01T00:00:00"}}), Names{"a"});
+  EXPECT_EQ(names("", {{"modifiedAfter", "2010-01-01T00:00:00"}}), Names{"b"});
+  EXPECT_EQ(conditionOf([&] { names("", {{"modifiedAfter", "soon"}}); }), "INVALID_OPTION");
+}
+
+TEST_F(ListingTest, AFolderThatCannotBeReadIsAnError) {
+  folder_.write("a", "x");
+  auto faults = std::make_shared<FaultFileSystem>(makeLocalFileSystem());
+  faults->inject({FileOperation::List, 1, EACCES, 1, false});
+  FileRoot root;
+  root.location = {faults, folder_.path()};
+  root.basePath = folder_.path();
+  EXPECT_EQ(conditionOf([&] { listFiles(root, {}, nullptr); }), "STORAGE_FAILURE");
+}
+
+TEST_F(ListingTest, TheOutputOfAFileSinkIsRefused) {
+  folder_.write("_spark_metadata/0", "v1");
+  EXPECT_EQ(conditionOf([&] { names(""); }), "UNSUPPORTED_FEATURE.THALWEG");
+}
+
+TEST_F(ListingTest, TenThousandFiles) {
+  for (int i = 0; i < 10'000; ++i) folder_.write("f" + std::to_string(i), "");
+  EXPECT_EQ(names("").size(), 10'000U);
+}
+
+std::string inferred(const std::vector<std::vector<std::string>>& folders, SchemaPtr user = nullptr) {
+  PartitionInference inference(std::move(user), TimeZone());
+  for (const auto& folder : folders) inference.add(folder);
+  return DataType::structOf(inference.columns())->simpleString();
+}
+
+// Spark's partition discovery: types and their widening.
+TEST(PartitionColumns, TypesAreInferredAsSpark) {
+  EXPECT_EQ(inferred({{"a=1", "b=x"}}), "struct<a:int,b:string>");
+  EXPECT_EQ(inferred({{"a=3000000000"}}), "struct<a:bigint>");
+  EXPECT_EQ(inferred({{"a=1.5"}}), "struct<a:double>");
+  EXPECT_EQ(inferred({{"a=2024-01-02"}}), "struct<a:date>");
+  EXPECT_EQ(inferred({{"a=2024-01-02 03%3A04%3A05"}}), "struct<a:timestamp>");
+  EXPECT_EQ(inferred({{"a=1"}, {"a=3000000000"}}), "struct<a:bigint>");
+  EXPECT_EQ(inferred({{"a=1"}, {"a=x"}}), "struct<a:string>");
+  EXPECT_EQ(inferred({{"a=1"}, {"a=__HIVE_DEFAULT_PARTITION__"}}), "struct<a:int>");
+  EXPECT_EQ(inferred({{"a=__HIVE_DEFAULT_PARTITION__"}}), "struct<a:string>");
+  EXPECT_EQ(inferred({{"a=1"}}, DataType::structOf({{"A", stringType()}})), "struct<A:string>");
+  EXPECT_EQ(inferred({{}}), "struct<>");
+  EXPECT_EQ(conditionOf([] { inferred({{"a=1"}, {"b=1"}}); }), "CONFLICTING_PARTITION_COLUMN_NAMES");
+  EXPECT_EQ(conditionOf([] { inferred({{"a="}}); }), "INVALID_PARTITION_VALUE");
+}
+
+// As Spark answered for a folder k=1 and a schema with k boolean.
+TEST(PartitionColumns, AValueThatDoesNotFitIsAnError) {
+  EXPECT_EQ(conditionOf([] {
+              partitionScalar({"k", "1"}, *booleanType(), TimeZone());
+            }),
+            "INVALID_PARTITION_VALUE");
+  EXPECT_EQ(partitionScalar({"k", "7"}, *longType(), TimeZone())->ToString(), "7");
+  EXPECT_FALSE(partitionScalar({"k", std::nullopt}, *longType(), TimeZone())->is_valid);
+}
+
+TEST(SeenFiles, ForgetsWhatIsTooOldAndNeverTakesItAgain) {
+  SeenFiles seen(1000, false);
+  seen.add("file:///a", 5000);
+  EXPECT_FALSE(seen.isNew("file:///a", 5000));
+  EXPECT_TRUE(seen.isNew("file:///b", 5000));
+  seen.add("file:///c", 7000);
+  seen.purge();
+  EXPECT_EQ(seen.size(), 1U);
+  EXPECT_FALSE(seen.isNew("file:///a", 5000));
+  EXPECT_FALSE(seen.isNew("file:///late", 5999));
+  EXPECT_TRUE(seen.isNew("file:///late", 6000));
+}
+
+TEST(SeenFiles, NameOnlyAndMany) {
+  SeenFiles seen(INT64_MAX, true);
+  for (int i = 0; i < 50'000; ++i) seen.add("file:///x/" + std::to_string(i), i);
+  seen.purge();
+  EXPECT_EQ(seen.size(), 50'000U);
+  EXPECT_FALSE(seen.isNew("file:///y/49999", 1));
+  EXPECT_TRUE(seen.isNew("file:///x/50000", 1));
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,56 @@
+#include "sources/files/file_resolution.h"
+
+#include "common/error.h"
+
+namespace thalweg {
+
+SchemaPtr declaredSchema(const FileFormatDefinition& format, const ReadDefinition& read) {
+  if (read.userSchema) return asNullable(read.userSchema);
+  return format.fixedSchema;
+}
+
+FileColumns resolveColumns(const SchemaPtr& declared, const std::vector<ListedRoot>& roots,
+                           const TimeZone& zone) {
+  PartitionInference inference(declared, zone);
+  for (const ListedRoot& listed : roots) {
+    for (const ListedFile& file : listed.files) inference.add(listed.root.partitionFolders(file.path));
+  }
+  const std::vector<StructField> partitions = inference.columns();
+  const SchemaPtr partitionSchema = DataType::structOf(partitions);
+  std::vector<StructField> data;
+  for (const StructField& field : declared->fields()) {
+    if (partitionSchema->fieldIndex(field.name, false) < 0) data.push_back(field);
+  }
+  return FileColumns::make(DataType::structOf(std::move(data)), partitions);
+}
+
+std::optional<std::vector<std::shared_ptr<arrow::Scalar>>> partitionValuesOf(
+    const std::vector<std::string>& folders, const FileColumns& columns, const TimeZone& zone) {
+  std::vector<std::shared_ptr<arrow::Scalar>> values;
+  if (columns.partitionCount() == 0) return values;
+  if (folders.empty()) return std::nullopt;
+  bool fits = folders.size() == columns.partitionCount();
+  for (size_t i = 0; fits && i < folders.size(); ++i) {
+    const PartitionValue value = parsePartitionFolder(folders[i]);
+    const StructField& field = columns.partition(i);
+    fits = equalsIgnoreCase(value.name, field.name);
+    if (fits) values.push_back(partitionScalar(value, *field.type, zone));
+  }
+  if (fits) return values;
+  throw Error("CONFLICTING_PARTITION_COLUMN_NAMES",
+              fmt::format("The folder {} does not fit the partition columns that the other files have.",
+                          folders.back()),
+              {{"distinctPartColLists", folders.back()}, {"suspiciousPaths", folders.back()}});
+}
+
+std::shared_ptr<const FileScan> makeScan(const FileFormatDefinition& format, const ReadDefinition& read,
+                                         const FileListOptions& options, FileColumns columns) {
+  auto scan = std::make_shared<FileScan>();
+  scan->format = format.make(read, columns.dataSchema);
+  scan->columns = std::move(columns);
+  scan->ignoreMissingFiles = options.ignoreMissingFiles;
+  scan->ignoreCorruptFiles = options.ignoreCorruptFiles;
+  return scan;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,35 @@
+// From a reader's definition to columns and files: what the stream and the table share.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "sources/files/file_listing.h"
+#include "sources/files/file_scan.h"
+#include "sources/files/partition_columns.h"
+
+namespace thalweg {
+
+// One root's files as they were listed.
+struct ListedRoot {
+  FileRoot root;
+  std::vector<ListedFile> files;
+};
+
+// The schema that the user, or the format, gives the files; null where neither does. Every part nullable.
+SchemaPtr declaredSchema(const FileFormatDefinition& format, const ReadDefinition& read);
+
+// Columns of files below `roots`. `declared` is not null.
+FileColumns resolveColumns(const SchemaPtr& declared, const std::vector<ListedRoot>& roots,
+                           const TimeZone& zone);
+
+// The values of a file's folders for the partition columns. Nothing where the file lies below no partition
+// folder though there are columns: such files are no part of a partitioned read. Throws
+// CONFLICTING_PARTITION_COLUMN_NAMES.
+std::optional<std::vector<std::shared_ptr<arrow::Scalar>>> partitionValuesOf(
+    const std::vector<std::string>& folders, const FileColumns& columns, const TimeZone& zone);
+
+std::shared_ptr<const FileScan> makeScan(const FileFormatDefinition& format, const ReadDefinition& read,
+                                         const FileListOptions& options, FileColumns columns);
+
+}  // namespace thalweg

@@ -1,0 +1,19 @@
+// A file's address in the two forms in which Spark writes it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "storage/file_system.h"
+
+namespace thalweg {
+
+// "file:///data/a%20b.json": source logs, DataFrame.inputFiles. Always valid UTF-8: a name with other bytes
+// has all its bytes beyond ASCII as %XX.
+std::string fileUri(const FileSystem& files, std::string_view path);
+// "file:/data/a%20b.json": _metadata.file_path.
+std::string shortFileUri(const FileSystem& files, std::string_view path);
+// "file:/data/a b.json": a source's description; nothing is encoded.
+std::string displayPath(const FileSystem& files, std::string_view path);
+
+}  // namespace thalweg

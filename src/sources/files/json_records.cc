@@ -1,0 +1,63 @@
+#include "sources/files/json_records.h"
+
+#include <arrow/record_batch.h>
+
+#include "common/error.h"
+#include "formats/json/json_file_reader.h"
+
+namespace thalweg {
+namespace {
+
+class JsonRecords final : public FileRecords {
+ public:
+  JsonRecords(const JsonFileFormat& format, std::shared_ptr<arrow::io::InputStream> stream,
+              arrow::MemoryPool* pool)
+      : reader_(format, std::move(stream), pool) {}
+  std::shared_ptr<arrow::RecordBatch> next(int64_t maxRows) override { return reader_.next(maxRows); }
+
+ private:
+  JsonFileReader reader_;
+};
+
+// As Spark: only the columns that a query needs are parsed, so that a fault in another column goes unseen.
+class JsonRecordFormat final : public RecordFormat {
+ public:
+  explicit JsonRecordFormat(JsonOptions options) : options_(std::move(options)) {}
+
+  RecordOpener prepare(const SchemaPtr& dataSchema, const std::vector<int>& columns) const override {
+    std::vector<StructField> fields;
+    for (const int column : columns) fields.push_back(dataSchema->fields()[static_cast<size_t>(column)]);
+    if (fields.size() == 1 && fields[0].name == options_.corruptRecordColumn) {
+      throw Error(
+          "UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN",
+          "A query of JSON files cannot read the column for corrupt records alone: name another column too.");
+    }
+    auto format = std::make_shared<const JsonFileFormat>(DataType::structOf(std::move(fields)), options_);
+    return [format](std::shared_ptr<arrow::io::InputStream> stream,
+                    arrow::MemoryPool* pool) -> std::unique_ptr<FileRecords> {
+      return std::make_unique<JsonRecords>(*format, std::move(stream), pool);
+    };
+  }
+
+ private:
+  JsonOptions options_;
+};
+
+}  // namespace
+
+FileFormatDefinition jsonFileFormat() {
+  FileFormatDefinition definition;
+  definition.name = "json";
+  definition.make = [](const ReadDefinition& read,
+                       const SchemaPtr& dataSchema) -> std::shared_ptr<const RecordFormat> {
+    Options options = read.options;
+    if (!options.has("columnNameOfCorruptRecord"))
+      options.set("columnNameOfCorruptRecord", read.corruptRecordColumn);
+    JsonOptions parsed = JsonOptions::parse(options, TimeZone::parse(read.timeZone));
+    JsonFileFormat(dataSchema, parsed);  // throws for types that cannot be read
+    return std::make_shared<JsonRecordFormat>(std::move(parsed));
+  };
+  return definition;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,321 @@
+// A query from start to stop over a source of numbers and a sink that remembers: triggers, replay, failure, progress.
+#include "streaming/query/streaming_query.h"
+
+#include <atomic>
+
+#include <arrow/api.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "common/fault_points.h"
+#include "streaming/query/progress.h"
+#include "types/arrow_types.h"
+
+namespace thalweg {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const SchemaPtr& numbers() {
+  static const SchemaPtr schema = DataType::structOf({{"value", longType(), false}});
+  return schema;
+}
+
+// Rows 0 … available − 1; an offset is the number of rows before it.
+struct NumberFeed {
+  std::atomic<int64_t> available{0};
+  int64_t rowsPerBatch = 1000;
+};
+
+class NumberSplit final : public Split {
+ public:
+  NumberSplit(int64_t first, int64_t last) : first_(first), last_(last) {}
+  std::unique_ptr<BatchReader> open(const ReadRequest&) const override { return std::make_unique<Reader>(first_, last_); }
+
+ private:
+  class Reader final : public BatchReader {
+   public:
+    Reader(int64_t first, int64_t last) : next_(first), last_(last) {}
+    std::shared_ptr<arrow::RecordBatch> next() override {
+      if (next_ == last_) return nullptr;
+      arrow::Int64Builder builder;
+      for (; next_ < last_; ++next_) EXPECT_TRUE(builder.Append(next_).ok());
+      const auto column = builder.Finish().ValueOrDie();
+      return arrow::RecordBatch::Make(toArrowSchema(*numbers()), column->length(), {column});
+    }
+
+   private:
+    int64_t next_, last_;
+  };
+  int64_t first_, last_;
+};
+
+class NumberSource final : public StreamSource {
+ public:
+  explicit NumberSource(std::shared_ptr<NumberFeed> feed) : feed_(std::move(feed)) {}
+  const SchemaPtr& schema() const override { return numbers(); }
+  std::string description() const override { return "Numbers"; }
+  std::optional<SourceOffset> initialOffset() override { return "0"; }
+  std::optional<SourceOffset> latestOffset(const std::optional<SourceOffset>& start, bool ignoreLimits) override {
+    const int64_t all = frozen_.value_or(feed_->available.load());
+    const int64_t limit = ignoreLimits ? all : std::stoll(*start) + feed_->rowsPerBatch;
+    return std::to_string(std::min(all, limit));
+  }
+  bool prepareForAvailableNow() override {
+    frozen_ = feed_->available.load();
+    return true;
+  }
+  std::vector<SplitPtr> plan(const std::optional<SourceOffset>& start, const SourceOffset& end) override {
+    return {std::make_shared<NumberSplit>(std::stoll(*start), std::stoll(end))};
+  }
+
+ private:
+  std::shared_ptr<NumberFeed> feed_;
+  std::optional<int64_t> frozen_;
+};
+
+// What a sink that commits idempotently by batch id holds.
+struct Store {
+  std::mutex mutex;
+  std::map<int64_t, std::vector<int64_t>> batches;
+  std::atomic<int> failuresLeft{0};
+
+  std::vector<int64_t> rows() {
+    std::lock_guard lock(mutex);
+    std::vector<int64_t> all;
+    for (const auto& [id, batch] : batches) all.insert(all.end(), batch.begin(), batch.end());
+    return all;
+  }
+};
+
+class StoreSink final : public StreamSink {
+ public:
+  explicit StoreSink(std::shared_ptr<Store> store) : store_(std::move(store)) {}
+  std::string description() const override { return "Store"; }
+  void validate(OutputMode, const Schema&) override {}
+  std::unique_ptr<BatchWrite> beginBatch(const StreamBatch& batch) override {
+    std::lock_guard lock(store_->mutex);
+    if (store_->batches.contains(batch.batchId)) return nullptr;
+    return std::make_unique<Write>(store_, batch.batchId);
+  }
+
+ private:
+  class Write final : public BatchWrite {
+   public:
+    Write(std::shared_ptr<Store> store, int64_t batchId) : store_(std::move(store)), batchId_(batchId) {}
+    std::unique_ptr<TaskWriter> openTask(int) override { return std::make_unique<Task>(*this); }
+    void commit() override {
+      if (store_->failuresLeft.fetch_sub(1) > 0) throw Error("STORAGE_FAILURE", "The disk is full.");
+      std::lock_guard lock(store_->mutex);
+      store_->batches[batchId_] = rows_;
+    }
+    void abort() noexcept override {}
+
+   private:
+    class Task final : public TaskWriter {
+     public:
+      explicit Task(Write& write) : write_(write) {}
+      void write(const std::shared_ptr<arrow::RecordBatch>& batch) override {
+        const auto& values = static_cast<const arrow::Int64Array&>(*batch->column(0));
+        for (int64_t i = 0; i < values.length(); ++i) rows_.push_back(values.Value(i));
+      }
+      void close() override { write_.rows_.insert(write_.rows_.end(), rows_.begin(), rows_.end()); }
+
+     private:
+      Write& write_;
+      std::vector<int64_t> rows_;
+    };
+    std::shared_ptr<Store> store_;
+    int64_t batchId_;
+    std::vector<int64_t> rows_;
+  };
+  std::shared_ptr<Store> store_;
+};
+
+class StreamingQueryTest : public ::testing::Test {
+ protected:
+  StreamingQueryTest() : formats_(FileSystemRegistry()) {
+    FormatProvider provider;
+    provider.name = "numbers";
+    provider.openStream = [feed = feed_](const ReadDefinition&, const FileSystemRegistry&, const StreamSourceContext&) {
+      return std::make_unique<NumberSource>(feed);
+    };
+    formats_.add(std::move(provider));
+  }
+  ~StreamingQueryTest() override { armFaultPoint(""); }
+
+  StreamingQueryDefinition definition(Trigger trigger) {
+    auto source = std::make_shared<StreamSourceDefinition>();
+    source->format = "numbers";
+    source->schema = numbers();
+    source->visibleColumns = 1;
+    StreamingQueryDefinition query;
+    query.name = "q";
+    query.plan = std::make_shared<LogicalStreamScan>(source, std::vector<int>{0}, attributesOf(*numbers()));
+    query.sink = std::make_unique<StoreSink>(store_);
+    query.trigger = trigger;
+    query.checkpoint = checkpoint_;
+    query.loggedConfiguration = loggedConfigurationDefaults();
+    query.formats = &formats_;
+    query.pool = &pool_;
+    return query;
+  }
+
+  std::shared_ptr<StreamingQuery> start(Trigger trigger) { return StreamingQuery::start(definition(trigger)); }
+  void runAvailableNow() { start({Trigger::Kind::AvailableNow, 0})->awaitTermination(std::nullopt); }
+
+  static std::vector<int64_t> upTo(int64_t count) {
+    std::vector<int64_t> rows(static_cast<size_t>(count));
+    for (int64_t i = 0; i < count; ++i) rows[static_cast<size_t>(i)] = i;
+    return rows;
+  }
+
+  std::shared_ptr<NumberFeed> feed_ = std::make_shared<NumberFeed>();
+  std::shared_ptr<Store> store_ = std::make_shared<Store>();
+  Location checkpoint_{makeMemoryFileSystem(), "/checkpoint"};
+  FormatRegistry formats_;
+  TaskPool pool_{2};
+};
+
+TEST_F(StreamingQueryTest, AvailableNowRunsAsManyBatchesAsTheLimitAsksAndStops) {
+  feed_->available = 25;
+  feed_->rowsPerBatch = 10;
+  runAvailableNow();
+  EXPECT_EQ(store_->rows(), upTo(25));
+  EXPECT_EQ(store_->batches.size(), 3u);
+}
+
+TEST_F(StreamingQueryTest, OnceTakesAllThereIsInOneBatch) {
+  feed_->available = 25;
+  feed_->rowsPerBatch = 10;
+  start({Trigger::Kind::Once, 0})->awaitTermination(std::nullopt);
+  EXPECT_EQ(store_->batches.size(), 1u);
+  EXPECT_EQ(store_->rows(), upTo(25));
+}
+
+TEST_F(StreamingQueryTest, ARestartGoesOnWhereTheLastRunEnded) {
+  feed_->available = 10;
+  runAvailableNow();
+  feed_->available = 30;
+  runAvailableNow();
+  EXPECT_EQ(store_->rows(), upTo(30));
+  EXPECT_EQ(store_->batches.at(1), (std::vector<int64_t>{10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29}));
+}
+
+// Whatever step of a batch fails, a restart repeats exactly its range, and nothing is twice in the sink.
+TEST_F(StreamingQueryTest, EveryStepOfABatchMayFail) {
+  for (const char* point : {"offsetLog.before", "offsetLog.temp", "offsetLog.after", "commitLog.before", "commitLog.temp", "commitLog.after"}) {
+    SCOPED_TRACE(point);
+    const int64_t before = feed_->available;
+    feed_->available = before + 10;
+    armFaultPoint(std::string(point) + "=error");
+    EXPECT_THROW(runAvailableNow(), Error);
+    // More arrives while the query is down: a batch that was planned keeps its end.
+    feed_->available = before + 20;
+    runAvailableNow();
+    EXPECT_EQ(store_->rows(), upTo(before + 20));
+  }
+}
+
+TEST_F(StreamingQueryTest, AFailureSaysWhyAndIsKept) {
+  feed_->available = 5;
+  store_->failuresLeft = 1;
+  const auto query = start({Trigger::Kind::AvailableNow, 0});
+  EXPECT_THROW(query->awaitTermination(std::nullopt), Error);
+  ASSERT_TRUE(query->exception());
+  EXPECT_EQ(query->exception()->condition(), "STREAM_FAILED");
+  EXPECT_EQ(query->exception()->cause()->condition(), "STORAGE_FAILURE");
+  EXPECT_NE(query->exception()->message().find("The disk is full."), std::string::npos);
+  EXPECT_FALSE(query->isActive());
+  EXPECT_EQ(query->status().message.substr(0, 26), "Terminated with exception:");
+  runAvailableNow();
+  EXPECT_EQ(store_->rows(), upTo(5));
+}
+
+TEST_F(StreamingQueryTest, ProcessAllAvailableWaitsForWhatIsThere) {
+  const auto query = start({});
+  const CancellationToken never;
+  feed_->available = 100;
+  query->processAllAvailable(never);
+  EXPECT_EQ(store_->rows(), upTo(100));
+  feed_->available = 200;
+  query->processAllAvailable(never);
+  EXPECT_EQ(store_->rows(), upTo(200));
+  query->stop();
+  EXPECT_FALSE(query->isActive());
+  EXPECT_FALSE(query->exception());
+  EXPECT_EQ(query->status().message, "Stopped");
+}
+
+TEST_F(StreamingQueryTest, ATimeoutEndsTheWaitAndNotTheQuery) {
+  const auto query = start({});
+  EXPECT_FALSE(query->awaitTermination(milliseconds(1)));
+  EXPECT_TRUE(query->isActive());
+  query->stop();
+  EXPECT_TRUE(query->awaitTermination(seconds(1)));
+}
+
+TEST_F(StreamingQueryTest, ANewerRunOnTheCheckpointMakesTheOlderOneLose) {
+  const auto older = start({Trigger::Kind::ProcessingTime, 20});
+  feed_->available = 10;
+  older->processAllAvailable(CancellationToken());
+  const auto newer = start({Trigger::Kind::ProcessingTime, 20});
+  feed_->available = 20;
+  // Both see the ten new rows; one of them loses the offset log and stops.
+  for (int i = 0; i < 500 && older->isActive() && newer->isActive(); ++i) std::this_thread::sleep_for(milliseconds(10));
+  EXPECT_NE(older->isActive(), newer->isActive());
+  const auto& loser = older->isActive() ? newer : older;
+  EXPECT_EQ(loser->exception()->cause()->condition(), "CONCURRENT_STREAM_LOG_UPDATE");
+  older->stop();
+  newer->stop();
+  EXPECT_EQ(store_->rows(), upTo(20));
+}
+
+TEST_F(StreamingQueryTest, ProgressHasSparksFields) {
+  feed_->available = 7;
+  const auto query = start({Trigger::Kind::AvailableNow, 0});
+  query->awaitTermination(std::nullopt);
+  ASSERT_TRUE(query->lastProgress());
+  const auto progress = nlohmann::json::parse(*query->lastProgress());
+  EXPECT_EQ(progress["id"], query->id());
+  EXPECT_EQ(progress["runId"], query->runId());
+  EXPECT_EQ(progress["name"], "q");
+  EXPECT_EQ(progress["batchId"], 0);
+  EXPECT_EQ(progress["numInputRows"], 7);
+  EXPECT_EQ(progress["inputRowsPerSecond"], 0.0);
+  for (const char* step : {"triggerExecution", "latestOffset", "getBatch", "queryPlanning", "walCommit", "addBatch", "commitOffsets"}) {
+    EXPECT_TRUE(progress["durationMs"].contains(step)) << step;
+  }
+  EXPECT_EQ(progress["sources"][0]["description"], "Numbers");
+  EXPECT_EQ(progress["sources"][0]["startOffset"], nullptr);
+  EXPECT_EQ(progress["sources"][0]["endOffset"], 7);
+  EXPECT_EQ(progress["sources"][0]["numInputRows"], 7);
+  EXPECT_EQ(progress["sink"]["description"], "Store");
+}
+
+TEST_F(StreamingQueryTest, KeepsTheLastHundredBatchesOfItsLogs) {
+  feed_->rowsPerBatch = 1;
+  feed_->available = 130;
+  runAvailableNow();
+  EXPECT_EQ(store_->rows(), upTo(130));
+  const auto offsets = checkpoint_.fileSystem->list("/checkpoint/offsets");
+  EXPECT_GE(offsets.size(), 100u);
+  EXPECT_LE(offsets.size(), 112u);
+  runAvailableNow();
+}
+
+TEST(Progress, RoundsRatesHalfUpToOneDecimal) {
+  QueryProgress progress;
+  progress.sources.resize(1);
+  progress.sources[0].numInputRows = 40;
+  progress.inputSeconds = 13.016;
+  progress.processingSeconds = 13.016;
+  const auto json = nlohmann::json::parse(progress.toJson());
+  EXPECT_EQ(json["processedRowsPerSecond"], 3.1);
+}
+
+TEST(Progress, PrintsTimesAsSparkDoes) { EXPECT_EQ(isoMillis(1795974716398), "2026-11-29T17:51:56.398Z"); }
+
+}  // namespace
+}  // namespace thalweg
