@@ -16,6 +16,7 @@
 #include "delta/log/file_paths.h"
 #include "delta/log/log_files.h"
 #include "delta/snapshot/table_features.h"
+#include "storage/resolved_put.h"
 
 namespace thalweg::delta {
 namespace {
@@ -193,11 +194,8 @@ Transaction::Attempt Transaction::tryPut(int64_t version, const std::string& tex
   FileSystem& fileSystem = *log_->table().fileSystem;
   const std::string path = log_->logPath() + "/" + commitFileName(version);
   const PutOutcome outcome =
-      fileSystem.putIfAbsent(path, text, [] { passFaultPoint(FaultPoint::DeltaCommitTemp); });
-  if (outcome == PutOutcome::Done) return Attempt::Won;
-  if (outcome == PutOutcome::AlreadyExists) return Attempt::Lost;
-  // The answer is lost: what lies under the name now decides.
-  return fileSystem.stat(path) ? Attempt::Lost : Attempt::Retry;
+      putIfAbsentResolved(fileSystem, path, text, [] { passFaultPoint(FaultPoint::DeltaCommitTemp); });
+  return outcome == PutOutcome::Done ? Attempt::Won : Attempt::Lost;
 }
 
 std::variant<Transaction::Attempt, Error> Transaction::passWinners(const PendingCommit& own) {
@@ -213,7 +211,10 @@ std::variant<Transaction::Attempt, Error> Transaction::passWinners(const Pending
       throw;
     }
     const std::vector<Action> winner = readActions(text, path);
-    if (isOurs(winner)) return Attempt::Won;
+    if (isOurs(winner)) {
+      fileSystem.sync(path);
+      return Attempt::Won;
+    }
     if (auto conflict = findConflict(own, winner, version, head_.get())) return *conflict;
     head_ = snapshotAfter(version, winner);
   }

@@ -76,7 +76,7 @@ class Transaction {
   CommitOutcome commit();
 
  private:
-  enum class Attempt { Won, Lost, Retry };
+  enum class Attempt { Won, Lost };
 
   void prepare();
   void checkActions() const;

@@ -7,6 +7,8 @@
 
 #include "common/error.h"
 #include "common/fault_points.h"
+#include "storage/resolved_put.h"
+#include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
 namespace thalweg {
@@ -190,7 +192,7 @@ class RateStreamSource final : public StreamSource {
     if (!file.fileSystem->stat(file.path)) {
       const int64_t now = context_.clock->nowMillis();
       passFaultPoint(FaultPoint::SourceLogBefore);
-      const PutOutcome outcome = file.fileSystem->putIfAbsent(file.path, std::string(kHeader) + std::to_string(now));
+      const PutOutcome outcome = putIfAbsentResolved(*file.fileSystem, file.path, std::string(kHeader) + std::to_string(now));
       passFaultPoint(FaultPoint::SourceLogAfter);
       if (outcome == PutOutcome::Done) return now;
     }

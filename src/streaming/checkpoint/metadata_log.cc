@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "common/error.h"
+#include "storage/resolved_put.h"
 
 namespace thalweg {
 namespace {
@@ -60,13 +61,8 @@ void MetadataLog::add(int64_t batchId, const std::string& text) {
   const std::string path = pathOf(batchId);
   const std::string contents = "v1\n" + text;
   passFaultPoint(faultPoints_.before);
-  PutOutcome outcome =
-      folder_.fileSystem->putIfAbsent(path, contents, [&] { passFaultPoint(faultPoints_.temporary); });
-  // A lost answer: the file is ours if it says what we wrote.
-  if (outcome == PutOutcome::Unknown) {
-    const bool there = folder_.fileSystem->stat(path).has_value();
-    outcome = there && folder_.fileSystem->readAll(path) == contents ? PutOutcome::Done : PutOutcome::AlreadyExists;
-  }
+  const PutOutcome outcome =
+      putIfAbsentResolved(*folder_.fileSystem, path, contents, [&] { passFaultPoint(faultPoints_.temporary); });
   if (outcome == PutOutcome::AlreadyExists) {
     throw Error("CONCURRENT_STREAM_LOG_UPDATE",
                 "Batch " + std::to_string(batchId) + " was already written to " + folder_.path +
