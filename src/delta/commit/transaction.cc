@@ -251,8 +251,7 @@ CommitOutcome Transaction::commit() {
       result = std::get<Attempt>(passed);
     }
     if (result == Attempt::Won) {
-      const int64_t won = head_ ? head_->version() + 1 : 0;
-      return finish(won, snapshotAfter(won, actions_));
+      return finish(head_ ? head_->version() + 1 : 0);
     }
     backOff(++lostRaces, limits_.maxBackoffMs);
   }
@@ -267,10 +266,18 @@ CommitOutcome Transaction::commit() {
        {"numActions", std::to_string(actions_.size())}});
 }
 
-Committed Transaction::finish(int64_t version, SnapshotPtr snapshot) {
+Committed Transaction::finish(int64_t version) {
   passFaultPoint(FaultPoint::DeltaCommitAfter);
-  log_->offer(snapshot);
-  runPostCommit(*log_, snapshot);
+  // The commit is durable: a failure from here on must not look like one of the commit, which would be run again.
+  SnapshotPtr snapshot;
+  try {
+    snapshot = snapshotAfter(version, actions_);
+    log_->offer(snapshot);
+    runPostCommit(*log_, snapshot);
+  } catch (const std::exception& error) {
+    logWarn("version {} of the Delta table {} is committed, but what follows a commit failed: {}", version,
+            log_->table().path, error.what());
+  }
   return {version, std::move(snapshot)};
 }
 

@@ -54,7 +54,7 @@ class DeltaWrite : public BatchWrite {
   void commit() override;
   void abort() noexcept override;
 
-  // After commit.
+  // After commit; null where the log must be read for it.
   const delta::SnapshotPtr& committedSnapshot() const { return committed_; }
 
  private:
