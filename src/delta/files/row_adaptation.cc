@@ -2,6 +2,7 @@
 #include <arrow/record_batch.h>
 #include <arrow/util/bitmap_ops.h>
 
+#include "columnar/list_values.h"
 #include "common/error.h"
 #include "delta/files/schema_enforcement.h"
 #include "formats/parquet/array_types.h"
@@ -58,18 +59,20 @@ class Adapter {
     if (from.id() == TypeId::Struct && to.id() == TypeId::Struct)
       return adaptStruct(*array, from, to, column);
     if (from.id() == TypeId::Array && to.id() == TypeId::Array) {
-      const auto elements = adapt(static_cast<const arrow::ListArray&>(*array).values(), *from.element(),
+      const auto used = withUsedValuesOnly(array, arrow::default_memory_pool());
+      const auto elements = adapt(static_cast<const arrow::ListArray&>(*used).values(), *from.element(),
                                   *to.element(), column + ".element");
-      return withChild(*array, type, elements);
+      return withChild(*used, type, elements);
     }
     if (from.id() == TypeId::Map && to.id() == TypeId::Map) {
-      const auto& maps = static_cast<const arrow::MapArray&>(*array);
+      const auto used = withUsedValuesOnly(array, arrow::default_memory_pool());
+      const auto& maps = static_cast<const arrow::MapArray&>(*used);
       const auto keys = adapt(maps.keys(), *from.key(), *to.key(), column + ".key");
       const auto values = adapt(maps.items(), *from.value(), *to.value(), column + ".value");
       const auto entries =
           std::make_shared<arrow::StructArray>(static_cast<const arrow::MapType&>(*type).value_type(),
                                                keys->length(), arrow::ArrayVector{keys, values});
-      return withChild(*array, type, entries);
+      return withChild(*used, type, entries);
     }
     if (!cast_)
       throw unsupported(
