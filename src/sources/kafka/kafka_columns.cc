@@ -124,7 +124,17 @@ class NumberColumn final : public KafkaColumns::Column {
 };
 
 int64_t offsetOf(const KafkaMessage& message) { return message.offset; }
-int64_t microsOf(const KafkaMessage& message) { return timestampOf(message).milliseconds * 1000; }
+int64_t microsOf(const KafkaMessage& message) {
+  const int64_t milliseconds = timestampOf(message).milliseconds;
+  int64_t micros = 0;
+  if (__builtin_mul_overflow(milliseconds, int64_t{1000}, &micros)) {
+    throw Error("ARITHMETIC_OVERFLOW",
+                "The Kafka record at offset " + std::to_string(message.offset) + " has the timestamp " + std::to_string(milliseconds) +
+                    " ms, which is beyond the range of a timestamp. Leave the column 'timestamp' out, or start after the record.",
+                {{"message", "long overflow"}, {"alternative", ""}, {"config", ""}});
+  }
+  return micros;
+}
 int32_t timestampTypeOf(const KafkaMessage& message) { return timestampOf(message).type; }
 
 class HeadersColumn final : public KafkaColumns::Column {

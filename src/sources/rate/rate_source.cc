@@ -55,12 +55,15 @@ RateOptions parseOptions(const Options& options) {
   parsed.rowsPerSecond = options.getLong("rowsPerSecond").value_or(1);
   if (parsed.rowsPerSecond <= 0) refuse("Invalid value '" + std::to_string(parsed.rowsPerSecond) + "' for option 'rowsPerSecond', must be positive");
   if (const auto rampUp = options.get("rampUpTime")) parsed.rampUpSeconds = parseSeconds(*rampUp);
-  if (parsed.rampUpSeconds > INT64_MAX / parsed.rowsPerSecond) {
+  if (parsed.rampUpSeconds >= INT64_MAX / parsed.rowsPerSecond) {
     throw Error("ARITHMETIC_OVERFLOW", "The option 'rampUpTime' is too long for " + std::to_string(parsed.rowsPerSecond) + " rows a second.");
   }
   parsed.partitions = options.getLong("numPartitions");
   if (parsed.partitions && *parsed.partitions <= 0) {
     refuse("Invalid value '" + std::to_string(*parsed.partitions) + "' for option 'numPartitions', must be positive");
+  }
+  if (parsed.partitions && *parsed.partitions > INT32_MAX) {
+    refuse("Invalid value '" + std::to_string(*parsed.partitions) + "' for option 'numPartitions', must be an int");
   }
   return parsed;
 }
@@ -154,23 +157,27 @@ class RateStreamSource final : public StreamSource {
   std::vector<SplitPtr> plan(const std::optional<SourceOffset>& start, const SourceOffset& end) override {
     const int64_t from = start ? parseOffset(*start) : 0;
     const int64_t until = parseOffset(end);
-    if (until > INT64_MAX / options_.rowsPerSecond) {
-      throw Error("ARITHMETIC_OVERFLOW", "The rate source with " + std::to_string(options_.rowsPerSecond) +
-                                             " rows a second cannot count to second " + std::to_string(until) + ".");
-    }
+    if (until > INT64_MAX / options_.rowsPerSecond) throwTooFar(until);
     if (from > until) refuse("The rate source's offsets in the checkpoint go back, from " + std::to_string(from) + " to " + std::to_string(until) + ".");
     RateRange whole;
+    // Readers step once beyond the end.
+    if (until > (INT64_MAX / 1000 - startMs()) / 1000 || whole.end > INT64_MAX - whole.step) throwTooFar(until);
+    whole.startMicros = (startMs() + from * 1000) * 1000;
     whole.firstValue = rateValueAtSecond(from, options_.rowsPerSecond, options_.rampUpSeconds);
     whole.end = rateValueAtSecond(until, options_.rowsPerSecond, options_.rampUpSeconds);
     if (whole.firstValue >= whole.end) return {};
     whole.microsPerValue = static_cast<double>(until - from) * 1e6 / static_cast<double>(whole.end - whole.firstValue);
-    whole.startMicros = (startMs() + from * 1000) * 1000;
     whole.step = options_.partitions.value_or(kDefaultPartitions);
     std::vector<SplitPtr> splits;
     for (int64_t i = 0; i < whole.step && whole.firstValue + i < whole.end; ++i) {
       RateRange part = whole;
       part.first = whole.firstValue + i;
       splits.push_back(std::make_shared<RateSplit>(part));
+  [[noreturn]] void throwTooFar(int64_t second) const {
+    throw Error("ARITHMETIC_OVERFLOW", "The rate source with " + std::to_string(options_.rowsPerSecond) +
+                                           " rows a second cannot count to second " + std::to_string(second) + ".");
+  }
+
     }
     return splits;
   }
@@ -198,7 +205,7 @@ class RateStreamSource final : public StreamSource {
     }
     const std::string contents = file.fileSystem->readAll(file.path);
     const auto start = contents.starts_with(kHeader) ? wholeNumber(std::string_view(contents).substr(kHeader.size())) : std::nullopt;
-    if (!start) refuse("The file '" + file.path + "' of the checkpoint does not hold the start of a rate source, version 1.");
+    if (!start || *start < 0 || *start > INT64_MAX / 2000) refuse("The file '" + file.path + "' of the checkpoint does not hold the start of a rate source, version 1.");
     return *start;
   }
 
