@@ -44,10 +44,11 @@ std::optional<std::string> MetadataLog::read(int64_t batchId) const {
   const std::string text = folder_.fileSystem->readAll(path);
   const size_t lineEnd = text.find('\n');
   const std::string version = text.substr(0, lineEnd);
-  if (version != "v1" && version != "v2") {
+  if (version == "v2") throw unsupported("the checkpoint file " + path + " of version v2");
+  if (version != "v1") {
     throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
                 "The checkpoint file " + path + " starts with '" + version.substr(0, 40) +
-                    "' instead of a version that this engine reads (v1, v2); it is damaged or of a newer Spark.",
+                    "' instead of a version that this engine reads (v1); it is damaged or of a newer Spark.",
                 {{"path", path}});
   }
   if (lineEnd == std::string::npos) {
