@@ -106,14 +106,9 @@ class RateReader final : public BatchReader {
   template <typename Builder, typename Make>
   std::shared_ptr<arrow::Array> fill(const std::shared_ptr<arrow::DataType>& type, int64_t rows, const Make& make) const {
     Builder builder(type, request_.memoryPool ? request_.memoryPool : arrow::default_memory_pool());
-    arrow::Status status = builder.Reserve(rows);
-    std::shared_ptr<arrow::Array> array;
-    if (status.ok()) {
-      for (int64_t i = 0; i < rows; ++i) builder.UnsafeAppend(make(value_ + i * range_.step));
-      status = builder.Finish(&array);
-    }
-    if (!status.ok()) throw Error("OUT_OF_MEMORY", "There is no memory left for a batch of the rate source: " + status.message());
-    return array;
+    throwIfFailed(builder.Reserve(rows));
+    for (int64_t i = 0; i < rows; ++i) builder.UnsafeAppend(make(value_ + i * range_.step));
+    return valueOrThrow(builder.Finish());
   }
 
   const RateRange range_;
@@ -160,29 +155,29 @@ class RateStreamSource final : public StreamSource {
     if (until > INT64_MAX / options_.rowsPerSecond) throwTooFar(until);
     if (from > until) refuse("The rate source's offsets in the checkpoint go back, from " + std::to_string(from) + " to " + std::to_string(until) + ".");
     RateRange whole;
-    // Readers step once beyond the end.
-    if (until > (INT64_MAX / 1000 - startMs()) / 1000 || whole.end > INT64_MAX - whole.step) throwTooFar(until);
-    whole.startMicros = (startMs() + from * 1000) * 1000;
     whole.firstValue = rateValueAtSecond(from, options_.rowsPerSecond, options_.rampUpSeconds);
     whole.end = rateValueAtSecond(until, options_.rowsPerSecond, options_.rampUpSeconds);
     if (whole.firstValue >= whole.end) return {};
     whole.microsPerValue = static_cast<double>(until - from) * 1e6 / static_cast<double>(whole.end - whole.firstValue);
     whole.step = options_.partitions.value_or(kDefaultPartitions);
+    // Readers step once beyond the end.
+    if (until > (INT64_MAX / 1000 - startMs()) / 1000 || whole.end > INT64_MAX - whole.step) throwTooFar(until);
+    whole.startMicros = (startMs() + from * 1000) * 1000;
     std::vector<SplitPtr> splits;
     for (int64_t i = 0; i < whole.step && whole.firstValue + i < whole.end; ++i) {
       RateRange part = whole;
       part.first = whole.firstValue + i;
       splits.push_back(std::make_shared<RateSplit>(part));
-  [[noreturn]] void throwTooFar(int64_t second) const {
-    throw Error("ARITHMETIC_OVERFLOW", "The rate source with " + std::to_string(options_.rowsPerSecond) +
-                                           " rows a second cannot count to second " + std::to_string(second) + ".");
-  }
-
     }
     return splits;
   }
 
  private:
+  [[noreturn]] void throwTooFar(int64_t second) const {
+    throw Error("ARITHMETIC_OVERFLOW", "The rate source with " + std::to_string(options_.rowsPerSecond) +
+                                           " rows a second cannot count to second " + std::to_string(second) + ".");
+  }
+
   static int64_t parseOffset(const SourceOffset& text) {
     const auto seconds = wholeNumber(text);
     if (!seconds || *seconds < 0) refuse("The checkpoint's offset of a rate source is a whole number of seconds, not '" + text + "'.");
