@@ -34,19 +34,15 @@ DataTypePtr widerDecimal(const DataType& left, const DataType& right) {
   return boundedDecimal(integral + scale, std::max(kMaxPrecision - integral, std::min(scale, 6)));
 }
 
-DataTypePtr commonNumeric(const DataTypePtr& left, const DataTypePtr& right) {
+DataTypePtr commonNumeric(const DataTypePtr& left, const DataTypePtr& right, const FunctionContext& context) {
   const int leftRank = numericRank(left->id());
   const int rightRank = numericRank(right->id());
   if (left->id() == TypeId::Decimal || right->id() == TypeId::Decimal) {
     if (std::max(leftRank, rightRank) > numericRank(TypeId::Decimal)) return doubleType();
     return widerDecimal(*decimalFor(*left), *decimalFor(*right));
   }
-  // A long meets a float as double? Spark keeps the float's rank: bigint with float is float under legacy rules, double
-  // under ANSI's least common type.
-  if (std::max(leftRank, rightRank) == numericRank(TypeId::Float) && std::min(leftRank, rightRank) >= numericRank(TypeId::Int) &&
-      std::min(leftRank, rightRank) <= numericRank(TypeId::Long)) {
-    return doubleType();
-  }
+  // ANSI keeps the digits of a whole number that meets a float; legacy rules take the float.
+  if (context.ansi && leftRank != rightRank && std::max(leftRank, rightRank) == numericRank(TypeId::Float)) return doubleType();
   return leftRank >= rightRank ? left : right;
 }
 
@@ -105,7 +101,7 @@ DataTypePtr commonType(const DataTypePtr& left, const DataTypePtr& right, const 
   if (equals(*left, *right, true)) return left;
   if (left->id() == TypeId::Void) return right;
   if (right->id() == TypeId::Void) return left;
-  if (left->isNumeric() && right->isNumeric()) return commonNumeric(left, right);
+  if (left->isNumeric() && right->isNumeric()) return commonNumeric(left, right, context);
   if (isDateTime(left->id()) && isDateTime(right->id())) return commonDateTime(left, right);
   if (left->id() == TypeId::String) return commonWithString(right, context);
   if (right->id() == TypeId::String) return commonWithString(left, context);

@@ -11,7 +11,6 @@
 namespace thalweg {
 namespace {
 
-constexpr std::chrono::minutes kIdleLimit{5};  // Spark's spark.kafka.consumer.cache.timeout
 constexpr int64_t kMinFetchBytes = 64 << 10;
 constexpr int64_t kMaxFetchBytes = 1 << 20;  // Java's max.partition.fetch.bytes
 // What one queued message costs at least, its bookkeeping in librdkafka counted.
@@ -71,17 +70,12 @@ class PooledReader final : public KafkaRangeReader {
 
 class Pool final : public KafkaConsumerPool, public std::enable_shared_from_this<Pool> {
  public:
-  Pool(KafkaClientConfig config, KafkaFetchBudget budget)
-      : config_(std::move(config)), settings_(fetchSettings(config_, budget)) {}
+  Pool(KafkaClientConfig config, KafkaFetchBudget budget, std::chrono::milliseconds idleLimit)
+      : config_(std::move(config)), settings_(fetchSettings(config_, budget)), idleLimit_(idleLimit) {}
 
   std::unique_ptr<KafkaRangeReader> open(KafkaRange range) override {
-    std::vector<SlotPtr> expired;  // destroyed after the lock: stopping a fetch waits for librdkafka
-    SlotPtr slot;
-    {
-      std::lock_guard lock(mutex_);
-      expired = takeExpired();
-      slot = claim(range.partition, range.from);
-    }
+    letGoOfIdleOnes(range.partition);
+    const SlotPtr slot = claim(range.partition, range.from);
     auto reader = std::make_unique<PooledReader>(shared_from_this(), range.partition, slot, range);
     if (!slot->stream) slot->stream = std::make_unique<PartitionStream>(client(slot->client), range.partition);
     slot->stream->seek(range.from);
@@ -101,6 +95,7 @@ class Pool final : public KafkaConsumerPool, public std::enable_shared_from_this
 
  private:
   SlotPtr claim(const TopicPartition& partition, int64_t from) {
+    std::lock_guard lock(mutex_);
     auto& slots = slots_[partition];
     SlotPtr found;
     for (const SlotPtr& slot : slots) {
@@ -129,21 +124,35 @@ class Pool final : public KafkaConsumerPool, public std::enable_shared_from_this
     return clients_[index];
   }
 
-  std::vector<SlotPtr> takeExpired() {
-    std::vector<SlotPtr> expired;
-    const auto limit = std::chrono::steady_clock::now() - kIdleLimit;
+  // All but those of `wanted`, which is about to be read.
+  void letGoOfIdleOnes(const TopicPartition& wanted) {
+    const std::vector<std::pair<TopicPartition, SlotPtr>> idle = claimIdleOnes(wanted);
+    if (idle.empty()) return;
+    // Without the lock: stopping a fetch waits for librdkafka. The slots stay claimed meanwhile, so that nobody starts a
+    // fetch of the same partition on the same client, which the stop would end.
+    for (const auto& [partition, slot] : idle) slot->stream.reset();
+    std::lock_guard lock(mutex_);
+    for (const auto& [partition, slot] : idle) std::erase(slots_[partition], slot);
+  }
+
+  std::vector<std::pair<TopicPartition, SlotPtr>> claimIdleOnes(const TopicPartition& wanted) {
+    std::vector<std::pair<TopicPartition, SlotPtr>> idle;
+    const auto limit = std::chrono::steady_clock::now() - idleLimit_;
+    std::lock_guard lock(mutex_);
     for (auto& [partition, slots] : slots_) {
-      std::erase_if(slots, [&](const SlotPtr& slot) {
-        const bool idle = !slot->inUse && slot->lastUse < limit;
-        if (idle) expired.push_back(slot);
-        return idle;
-      });
+      if (partition == wanted) continue;
+      for (const SlotPtr& slot : slots) {
+        if (slot->inUse || slot->lastUse >= limit) continue;
+        slot->inUse = true;
+        idle.emplace_back(partition, slot);
+      }
     }
-    return expired;
+    return idle;
   }
 
   const KafkaClientConfig config_;
   const ClientHandle::Settings settings_;
+  const std::chrono::milliseconds idleLimit_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<ClientHandle>> clients_;
   std::map<TopicPartition, std::vector<SlotPtr>> slots_;
@@ -175,8 +184,9 @@ void readHeaders(const KafkaMessage& message, std::vector<KafkaHeader>& headers)
   }
 }
 
-std::shared_ptr<KafkaConsumerPool> KafkaConsumerPool::make(KafkaClientConfig config, KafkaFetchBudget budget) {
-  return std::make_shared<Pool>(std::move(config), budget);
+std::shared_ptr<KafkaConsumerPool> KafkaConsumerPool::make(KafkaClientConfig config, KafkaFetchBudget budget,
+                                                           std::chrono::milliseconds idleLimit) {
+  return std::make_shared<Pool>(std::move(config), budget, idleLimit);
 }
 
 }  // namespace thalweg

@@ -76,14 +76,16 @@ struct KafkaFetchBudget {
 
 // The consumers of one query. Thread-safe; ranges of different partitions, or of the same one, may be read at once. A range
 // that begins where the last one of its partition ended continues in the data already fetched: no request, no reconnect.
-// Partitions not read for five minutes are let go. Must be held by a shared_ptr; readers keep it alive.
+// Partitions not read for `idleLimit` are let go when another one is opened. Must be held by a shared_ptr; readers keep it alive.
 class KafkaConsumerPool {
  public:
   virtual ~KafkaConsumerPool() = default;
   virtual std::unique_ptr<KafkaRangeReader> open(KafkaRange range) = 0;
 
   // `config` comes from translateKafkaOptions for a consumer. Clients are made on first use.
-  static std::shared_ptr<KafkaConsumerPool> make(KafkaClientConfig config, KafkaFetchBudget budget);
+  // The idle limit is Spark's spark.kafka.consumer.cache.timeout.
+  static std::shared_ptr<KafkaConsumerPool> make(KafkaClientConfig config, KafkaFetchBudget budget,
+                                                 std::chrono::milliseconds idleLimit = std::chrono::minutes(5));
 };
 
 }  // namespace thalweg

@@ -1,5 +1,7 @@
 #include "kafka/consumer_pool.h"
 
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "common/error.h"
@@ -70,6 +72,37 @@ TEST_F(ConsumerPoolTest, RangesAreReadExactlyAndContinue) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(500));
   // A replay goes back.
   EXPECT_EQ(readAll(*pool, {.partition = {"t", 0}, .from = 0, .until = 2}), (std::vector<std::string>{"v0", "v1"}));
+}
+
+TEST_F(ConsumerPoolTest, APartitionThatWasQuietForLongIsReadAgain) {
+  broker_.createTopic("t", 2);
+  fill("t", 0, 0, 10);
+  fill("t", 1, 0, 10);
+  const auto pool = KafkaConsumerPool::make(config(), {}, std::chrono::milliseconds(0));
+  const auto range = [](int partition, int64_t from, int64_t until) {
+    return KafkaRange{.partition = {"t", partition}, .from = from, .until = until, .pollTimeout = std::chrono::seconds(3)};
+  };
+  EXPECT_EQ(readAll(*pool, range(0, 0, 4)).size(), 4u);
+  EXPECT_EQ(readAll(*pool, range(0, 6, 10)).size(), 4u);
+  EXPECT_EQ(readAll(*pool, range(1, 0, 4)).size(), 4u);  // lets go of partition 0
+  fill("t", 0, 10, 10);
+  EXPECT_EQ(readAll(*pool, range(0, 10, 20)).front(), "v10");
+}
+
+TEST_F(ConsumerPoolTest, ReadersOfTwoPartitionsDoNotEndEachOthersFetches) {
+  broker_.createTopic("t", 2);
+  fill("t", 0, 0, 40);
+  fill("t", 1, 0, 40);
+  const auto pool = KafkaConsumerPool::make(config(), {}, std::chrono::milliseconds(0));
+  const auto readInSteps = [&](int partition) {
+    for (int64_t from = 0; from < 40; from += 4) {
+      const KafkaRange range{.partition = {"t", partition}, .from = from, .until = from + 4, .pollTimeout = std::chrono::seconds(5)};
+      EXPECT_EQ(readAll(*pool, range).size(), 4u);
+    }
+  };
+  std::thread other([&] { readInSteps(0); });
+  readInSteps(1);
+  other.join();
 }
 
 TEST_F(ConsumerPoolTest, OnePartitionIsReadByTwoReadersAtOnce) {

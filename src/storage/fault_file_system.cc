@@ -11,7 +11,7 @@ namespace thalweg {
 
 struct FaultFileSystem::State {
   mutable std::mutex mutex;
-  std::array<int64_t, 10> calls{};
+  std::array<int64_t, 11> calls{};
   std::vector<FileFault> faults;
 
   // Counts a call; the fault that it meets, or none.
@@ -178,6 +178,10 @@ PutOutcome FaultFileSystem::putIfAbsent(const std::string& path, std::string_vie
   if (fault && !fault->afterEffect) throw storageError(fault->errorNumber, "create", path);
   const PutOutcome outcome = store_->putIfAbsent(path, contents, temporaryWritten);
   return fault ? PutOutcome::Unknown : outcome;
+}
+
+void FaultFileSystem::sync(const std::string& path) {
+  state_->run(FileOperation::Sync, "sync", path, [&] { store_->sync(path); });
 }
 
 void FaultFileSystem::makeDirectories(const std::string& path) {

@@ -22,6 +22,7 @@ enum class FileOperation {
   StreamClose,
   WriteAtomically,
   PutIfAbsent,
+  Sync,
   MakeDirectories,
   Remove,
 };
@@ -57,6 +58,7 @@ class FaultFileSystem : public FileSystem {
   void writeAtomically(const std::string& path, std::string_view contents) override;
   PutOutcome putIfAbsent(const std::string& path, std::string_view contents,
                          const std::function<void()>& temporaryWritten) override;
+  void sync(const std::string& path) override;
   void makeDirectories(const std::string& path) override;
   void remove(const std::string& path) override;
   void removeTree(const std::string& path) override;

@@ -28,8 +28,8 @@ struct FileInfo {
   std::string_view name() const;  // the part after the last '/'
 };
 
-// What became of a put-if-absent whose answer may be lost: Unknown means that the caller must read back and
-// compare.
+// What became of a put-if-absent whose answer may be lost. Unknown: the file may be there, and not durably;
+// putIfAbsentResolved (storage/resolved_put.h) finds out.
 enum class PutOutcome { Done, AlreadyExists, Unknown };
 
 // Paths are absolute and decoded, without scheme ("/data/t"); FileSystemRegistry turns addresses into them.
@@ -63,6 +63,9 @@ class FileSystem {
   // point's place).
   virtual PutOutcome putIfAbsent(const std::string& path, std::string_view contents,
                                  const std::function<void()>& temporaryWritten = {}) = 0;
+
+  // Makes an existing file durable, its contents and its name.
+  virtual void sync(const std::string& path) = 0;
 
   virtual void makeDirectories(const std::string& path) = 0;
   // Missing files are no error.

@@ -13,6 +13,7 @@
 #include "common/uuid.h"
 #include "storage/fault_file_system.h"
 #include "storage/file_system.h"
+#include "storage/resolved_put.h"
 #include "storage/uri_path.h"
 
 namespace thalweg {
@@ -263,6 +264,37 @@ TEST(FaultFileSystem, LosesTheAnswerOfAPut) {
   store.inject({.operation = FileOperation::PutIfAbsent, .call = 1, .afterEffect = true});
   EXPECT_EQ(store.putIfAbsent("/v", "mine", {}), PutOutcome::Unknown);
   EXPECT_EQ(store.readAll("/v"), "mine");
+}
+
+TEST(PutIfAbsentResolved, TakesItsOwnFileForDoneOnceItIsSynced) {
+  FaultFileSystem store(makeMemoryFileSystem());
+  store.inject({.operation = FileOperation::PutIfAbsent, .call = 1, .afterEffect = true});
+  EXPECT_EQ(putIfAbsentResolved(store, "/v", "mine"), PutOutcome::Done);
+  EXPECT_EQ(store.calls(FileOperation::Sync), 1);
+  EXPECT_EQ(putIfAbsentResolved(store, "/v", "mine"), PutOutcome::AlreadyExists);
+}
+
+TEST(PutIfAbsentResolved, FailsWhereTheFileCannotBeMadeDurable) {
+  FaultFileSystem store(makeMemoryFileSystem());
+  store.inject({.operation = FileOperation::PutIfAbsent, .call = 1, .afterEffect = true});
+  store.inject({.operation = FileOperation::Sync, .call = 1});
+  EXPECT_EQ(conditionOf([&] { putIfAbsentResolved(store, "/v", "mine"); }), "STORAGE_FAILURE");
+}
+
+TEST(PutIfAbsentResolved, LeavesAnotherWritersFile) {
+  FaultFileSystem store(makeMemoryFileSystem());
+  store.writeAtomically("/v", "theirs");
+  store.inject({.operation = FileOperation::PutIfAbsent, .call = 1, .afterEffect = true});
+  EXPECT_EQ(putIfAbsentResolved(store, "/v", "mine"), PutOutcome::AlreadyExists);
+  EXPECT_EQ(store.readAll("/v"), "theirs");
+}
+
+TEST(LocalFileSystem, SyncsAFileThatIsThere) {
+  TemporaryFolder folder;
+  const auto store = makeLocalFileSystem();
+  store->writeAtomically(folder.path() + "/a", "1");
+  EXPECT_NO_THROW(store->sync(folder.path() + "/a"));
+  EXPECT_EQ(conditionOf([&] { store->sync(folder.path() + "/b"); }), "PATH_NOT_FOUND");
 }
 
 TEST(FaultFileSystem, FailsStreams) {

@@ -198,6 +198,14 @@ class LocalFileSystem : public FileSystem {
     return syncDirectory(parentOf(path)) == 0 ? PutOutcome::Done : PutOutcome::Unknown;
   }
 
+  void sync(const std::string& path) override {
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0) throw storageError(errno, "open", path);
+    if (::fsync(file.get()) != 0) throw storageError(errno, "sync", path);
+    if (const int failure = syncDirectory(parentOf(path)))
+      throw storageError(failure, "sync the folder of", path);
+  }
+
   void makeDirectories(const std::string& path) override {
     struct stat status;
     if (::stat(path.c_str(), &status) == 0) {

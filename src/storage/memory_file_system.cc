@@ -132,6 +132,8 @@ class MemoryFileSystem : public FileSystem {
     return PutOutcome::Done;
   }
 
+  void sync(const std::string&) override {}
+
   void makeDirectories(const std::string& path) override {
     const std::lock_guard lock(store_->mutex);
     store_->directories.insert(path);

@@ -372,6 +372,37 @@ TEST_F(CommitTest, ALostAnswerIsResolvedByReadingBack) {
   EXPECT_EQ(loadSnapshot(log_->table())->numFiles(), 1);
 }
 
+TEST_F(CommitTest, ALostAnswerThatCannotBeMadeDurableIsAFailure) {
+  create();
+  store_->clear();
+  store_->inject({FileOperation::PutIfAbsent, 1, 5, 1, /*afterEffect=*/true});
+  store_->inject({FileOperation::Sync, 1, 5, 1, false});
+  EXPECT_THROW(append(fileOf("a", "1")), Error);
+}
+
+TEST_F(CommitTest, ACommitThatFailsIsNotInTheLog) {
+  create();
+  for (const FileOperation operation : {FileOperation::Stat, FileOperation::Read, FileOperation::List}) {
+    for (int call = 1; call <= 6; ++call) {
+      SCOPED_TRACE(testing::Message() << "operation " << static_cast<int>(operation) << ", call " << call);
+      store_->clear();
+      const int64_t before = log_->update()->version();
+      Transaction transaction(log_, log_->update());
+      transaction.add(fileOf("f" + std::to_string(call) + std::to_string(static_cast<int>(operation)), "1"));
+      store_->clear();
+      store_->inject({operation, call, 5, 1, false});
+      bool failed = false;
+      try {
+        EXPECT_EQ(std::get<Committed>(transaction.commit()).version, before + 1);
+      } catch (const Error&) {
+        failed = true;
+      }
+      store_->clear();
+      EXPECT_EQ(log_->update()->version(), failed ? before : before + 1);
+    }
+  }
+}
+
 TEST_F(CommitTest, TheStoresFailureLeavesNothing) {
   create();
   store_->clear();

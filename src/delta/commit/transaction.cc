@@ -16,6 +16,7 @@
 #include "delta/log/file_paths.h"
 #include "delta/log/log_files.h"
 #include "delta/snapshot/table_features.h"
+#include "storage/resolved_put.h"
 
 namespace thalweg::delta {
 namespace {
@@ -193,11 +194,8 @@ Transaction::Attempt Transaction::tryPut(int64_t version, const std::string& tex
   FileSystem& fileSystem = *log_->table().fileSystem;
   const std::string path = log_->logPath() + "/" + commitFileName(version);
   const PutOutcome outcome =
-      fileSystem.putIfAbsent(path, text, [] { passFaultPoint(FaultPoint::DeltaCommitTemp); });
-  if (outcome == PutOutcome::Done) return Attempt::Won;
-  if (outcome == PutOutcome::AlreadyExists) return Attempt::Lost;
-  // The answer is lost: what lies under the name now decides.
-  return fileSystem.stat(path) ? Attempt::Lost : Attempt::Retry;
+      putIfAbsentResolved(fileSystem, path, text, [] { passFaultPoint(FaultPoint::DeltaCommitTemp); });
+  return outcome == PutOutcome::Done ? Attempt::Won : Attempt::Lost;
 }
 
 std::variant<Transaction::Attempt, Error> Transaction::passWinners(const PendingCommit& own) {
@@ -213,7 +211,10 @@ std::variant<Transaction::Attempt, Error> Transaction::passWinners(const Pending
       throw;
     }
     const std::vector<Action> winner = readActions(text, path);
-    if (isOurs(winner)) return Attempt::Won;
+    if (isOurs(winner)) {
+      fileSystem.sync(path);
+      return Attempt::Won;
+    }
     if (auto conflict = findConflict(own, winner, version, head_.get())) return *conflict;
     head_ = snapshotAfter(version, winner);
   }
@@ -250,8 +251,7 @@ CommitOutcome Transaction::commit() {
       result = std::get<Attempt>(passed);
     }
     if (result == Attempt::Won) {
-      const int64_t won = head_ ? head_->version() + 1 : 0;
-      return finish(won, snapshotAfter(won, actions_));
+      return finish(head_ ? head_->version() + 1 : 0);
     }
     backOff(++lostRaces, limits_.maxBackoffMs);
   }
@@ -266,10 +266,18 @@ CommitOutcome Transaction::commit() {
        {"numActions", std::to_string(actions_.size())}});
 }
 
-Committed Transaction::finish(int64_t version, SnapshotPtr snapshot) {
+Committed Transaction::finish(int64_t version) {
   passFaultPoint(FaultPoint::DeltaCommitAfter);
-  log_->offer(snapshot);
-  runPostCommit(*log_, snapshot);
+  // The commit is durable: a failure from here on must not look like one of the commit, which would be run again.
+  SnapshotPtr snapshot;
+  try {
+    snapshot = snapshotAfter(version, actions_);
+    log_->offer(snapshot);
+    runPostCommit(*log_, snapshot);
+  } catch (const std::exception& error) {
+    logWarn("version {} of the Delta table {} is committed, but what follows a commit failed: {}", version,
+            log_->table().path, error.what());
+  }
   return {version, std::move(snapshot)};
 }
 

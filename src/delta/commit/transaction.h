@@ -21,7 +21,7 @@ namespace thalweg::delta {
 // The commit is in the log, durably, as `version`.
 struct Committed {
   int64_t version = 0;
-  SnapshotPtr snapshot;  // of that version
+  SnapshotPtr snapshot;  // of that version; null where it could not be built: load it from the log
 };
 // Another writer's commit made ours invalid: nothing was written. The error has Delta's condition
 // (DELTA_CONCURRENT_…, DELTA_METADATA_CHANGED, DELTA_PROTOCOL_CHANGED).
@@ -76,7 +76,7 @@ class Transaction {
   CommitOutcome commit();
 
  private:
-  enum class Attempt { Won, Lost, Retry };
+  enum class Attempt { Won, Lost };
 
   void prepare();
   void checkActions() const;
@@ -86,7 +86,7 @@ class Transaction {
   std::variant<Attempt, Error> passWinners(const PendingCommit& own);
   bool isOurs(const std::vector<Action>& actions) const;
   SnapshotPtr snapshotAfter(int64_t version, const std::vector<Action>& actions) const;
-  Committed finish(int64_t version, SnapshotPtr snapshot);
+  Committed finish(int64_t version);
   const Protocol& protocol() const;
   const Metadata& metadata() const;
 

@@ -98,11 +98,13 @@ DataFileWriter::DataFileWriter(const DataFileLayout& layout, PartitionValues val
 
 DataFileWriter::~DataFileWriter() {
   if (closed_) return;
-  writer_.reset();
   try {
+    writer_.reset();
     layout_.table.fileSystem->remove(path_);
-  } catch (const Error& error) {
-    logWarn("An unfinished data file stays behind until the table is vacuumed: {}", error.message());
+  } catch (const std::exception& error) {
+    logWarn("An unfinished data file stays behind until the table is vacuumed: {}", error.what());
+  } catch (...) {
+    logWarn("An unfinished data file stays behind until the table is vacuumed: {}", path_);
   }
 }
 

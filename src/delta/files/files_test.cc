@@ -9,6 +9,7 @@
 #include "delta/files/schema_enforcement.h"
 #include "delta/files/statistics.h"
 #include "delta/files/value_text.h"
+#include "types/arrow_result.h"
 #include "types/arrow_types.h"
 #include "types/ddl.h"
 
@@ -172,6 +173,25 @@ TEST(SchemaEnforcement, FollowsDeltasRules) {
               newTableSchema(*DataType::structOf({{"a", voidType()}}), {}, {.streaming = true});
             }),
             "DELTA_NULL_SCHEMA_IN_STREAMING_WRITE");
+}
+
+TEST(RowAdaptation, CastsOnlyTheElementsOfItsRows) {
+  const SchemaPtr table = parseSchemaDdl("a array<bigint>"), data = parseSchemaDdl("a array<int>");
+  arrow::ListBuilder lists(arrow::default_memory_pool(), std::make_shared<arrow::Int32Builder>());
+  auto& values = static_cast<arrow::Int32Builder&>(*lists.value_builder());
+  for (const int value : {1, 2, 3}) {
+    throwIfFailed(lists.Append());
+    throwIfFailed(values.Append(value));
+  }
+  const auto rows = arrow::RecordBatch::Make(toArrowSchema(*data), 3, {valueOrThrow(lists.Finish())});
+  int64_t cast = 0;
+  const CastFunction counting = [&](const arrow::Array& array, const DataType&, const DataType& to) {
+    cast += array.length();
+    return valueOrThrow(arrow::MakeArrayOfNull(toArrowType(to), array.length()));
+  };
+  const auto adapted = adaptRows(*rows->Slice(1, 1), *data, {table, false, {0}}, counting);
+  EXPECT_TRUE(adapted->ValidateFull().ok());
+  EXPECT_EQ(cast, 1);
 }
 
 }  // namespace

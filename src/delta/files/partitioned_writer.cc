@@ -11,27 +11,21 @@
 #include "common/options.h"
 #include "delta/files/partition_values.h"
 #include "storage/uri_path.h"
+#include "types/arrow_result.h"
 
 namespace thalweg::delta {
 namespace {
 
-template <typename T>
-T orThrow(arrow::Result<T> result) {
-  if (!result.ok())
-    throw Error("OUT_OF_MEMORY", "Cannot split rows by partition: " + result.status().message());
-  return std::move(result).ValueUnsafe();
-}
-
 void initializeCompute() {
   static const arrow::Status status = arrow::compute::Initialize();
-  if (!status.ok()) throw internalError(status.ToString());
+  throwIfFailed(status);
 }
 
 // Numbers rows by the value of one column; equal values, nulls included, get one number.
 std::shared_ptr<arrow::Int32Array> codesOf(const std::shared_ptr<arrow::Array>& column) {
   initializeCompute();
   const arrow::compute::DictionaryEncodeOptions options(arrow::compute::DictionaryEncodeOptions::ENCODE);
-  const arrow::Datum encoded = orThrow(arrow::compute::DictionaryEncode(column, options));
+  const arrow::Datum encoded = valueOrThrow(arrow::compute::DictionaryEncode(column, options));
   const auto dictionary = std::static_pointer_cast<arrow::DictionaryArray>(encoded.make_array());
   return std::static_pointer_cast<arrow::Int32Array>(dictionary->indices());
 }
@@ -73,7 +67,7 @@ PartitionedWriter::~PartitionedWriter() = default;
 
 void PartitionedWriter::write(const std::shared_ptr<arrow::RecordBatch>& rows) {
   if (rows->num_rows() == 0) return;
-  const auto stored = orThrow(rows->SelectColumns(dataIndexes_));
+  const auto stored = valueOrThrow(rows->SelectColumns(dataIndexes_));
   for (const Group& group : groupsOf(*rows)) writeGroup(group, stored);
 }
 
@@ -103,7 +97,7 @@ void PartitionedWriter::writeGroup(const Group& group, const std::shared_ptr<arr
   }
   const arrow::Int64Array indexes(static_cast<int64_t>(group.rows.size()), arrow::Buffer::Wrap(group.rows));
   const arrow::Datum taken =
-      orThrow(arrow::compute::Take(rows, indexes.data(), arrow::compute::TakeOptions::NoBoundsCheck()));
+      valueOrThrow(arrow::compute::Take(rows, indexes.data(), arrow::compute::TakeOptions::NoBoundsCheck()));
   writeInto(group.key, *taken.record_batch());
 }
 

@@ -2,20 +2,15 @@
 #include <arrow/record_batch.h>
 #include <arrow/util/bitmap_ops.h>
 
+#include "columnar/list_values.h"
 #include "common/error.h"
 #include "delta/files/schema_enforcement.h"
 #include "formats/parquet/array_types.h"
+#include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
 namespace thalweg::delta {
 namespace {
-
-template <typename T>
-T orThrow(arrow::Result<T> result) {
-  if (!result.ok())
-    throw Error("OUT_OF_MEMORY", "Cannot bring rows to the table's schema: " + result.status().message());
-  return std::move(result).ValueUnsafe();
-}
 
 Error nullError(const std::string& column) {
   return Error("DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
@@ -54,22 +49,24 @@ class Adapter {
     if (sameShape(from, to)) {
       if (const auto same = retype(array->data(), type)) return arrow::MakeArray(same);
     }
-    if (from.id() == TypeId::Void) return orThrow(arrow::MakeArrayOfNull(type, array->length()));
+    if (from.id() == TypeId::Void) return valueOrThrow(arrow::MakeArrayOfNull(type, array->length()));
     if (from.id() == TypeId::Struct && to.id() == TypeId::Struct)
       return adaptStruct(*array, from, to, column);
     if (from.id() == TypeId::Array && to.id() == TypeId::Array) {
-      const auto elements = adapt(static_cast<const arrow::ListArray&>(*array).values(), *from.element(),
+      const auto used = withUsedValuesOnly(array, arrow::default_memory_pool());
+      const auto elements = adapt(static_cast<const arrow::ListArray&>(*used).values(), *from.element(),
                                   *to.element(), column + ".element");
-      return withChild(*array, type, elements);
+      return withChild(*used, type, elements);
     }
     if (from.id() == TypeId::Map && to.id() == TypeId::Map) {
-      const auto& maps = static_cast<const arrow::MapArray&>(*array);
+      const auto used = withUsedValuesOnly(array, arrow::default_memory_pool());
+      const auto& maps = static_cast<const arrow::MapArray&>(*used);
       const auto keys = adapt(maps.keys(), *from.key(), *to.key(), column + ".key");
       const auto values = adapt(maps.items(), *from.value(), *to.value(), column + ".value");
       const auto entries =
           std::make_shared<arrow::StructArray>(static_cast<const arrow::MapType&>(*type).value_type(),
                                                keys->length(), arrow::ArrayVector{keys, values});
-      return withChild(*array, type, entries);
+      return withChild(*used, type, entries);
     }
     if (!cast_)
       throw unsupported(
@@ -78,7 +75,7 @@ class Adapter {
   }
 
   std::shared_ptr<arrow::Array> nulls(const DataType& type, int64_t rows) const {
-    return orThrow(arrow::MakeArrayOfNull(toArrowType(type), rows));
+    return valueOrThrow(arrow::MakeArrayOfNull(toArrowType(type), rows));
   }
 
  private:
@@ -102,13 +99,13 @@ class Adapter {
         children.push_back(nulls(*field.type, rows.length()));
         continue;
       }
-      const auto child = orThrow(rows.GetFlattenedField(source));
+      const auto child = valueOrThrow(rows.GetFlattenedField(source));
       if (!field.nullable && child->null_count() > rows.null_count()) throw nullError(name);
       children.push_back(adapt(child, *from.fields()[static_cast<size_t>(source)].type, *field.type, name));
     }
     std::shared_ptr<arrow::Buffer> validity;
     if (rows.null_count() > 0) {
-      validity = orThrow(arrow::internal::CopyBitmap(arrow::default_memory_pool(), rows.null_bitmap_data(),
+      validity = valueOrThrow(arrow::internal::CopyBitmap(arrow::default_memory_pool(), rows.null_bitmap_data(),
                                                      rows.offset(), rows.length()));
     }
     return std::make_shared<arrow::StructArray>(toArrowType(to), rows.length(), std::move(children),

@@ -78,11 +78,26 @@ class ListingBuilder {
   std::map<std::pair<int64_t, int32_t>, std::map<int32_t, FileInfo>> parts_;
 };
 
+// A listing that runs while commits are added may show one of them and not the one before it: commits from `first` on that
+// it left out are looked up by name. Only the newest can be missed so: the first that is not there ends the search.
+void fillGaps(FileSystem& fileSystem, const std::string& logPath, int64_t first,
+              std::map<int64_t, FileInfo>& commits) {
+  if (commits.empty()) return;
+  for (int64_t version = commits.rbegin()->first; version >= first; --version) {
+    if (commits.contains(version)) continue;
+    const auto file = fileSystem.stat(logPath + "/" + commitFileName(version));
+    if (!file) return;
+    commits.emplace(version, *file);
+  }
+}
+
 Listing listFrom(FileSystem& fileSystem, const std::string& logPath, int64_t version,
                  const BadCheckpoints& bad) {
   ListingBuilder builder(bad);
   for (const FileInfo& file : fileSystem.listFrom(logPath, firstNameOfVersion(version))) builder.add(file);
-  return std::move(builder).finish();
+  Listing listing = std::move(builder).finish();
+  fillGaps(fileSystem, logPath, version, listing.commits);
+  return listing;
 }
 
 [[noreturn]] void throwNotContiguous(const std::string& logPath, int64_t missing, int64_t version) {

@@ -10,6 +10,7 @@
 #include "delta/log/log_files.h"
 #include "delta/log/log_segment.h"
 #include "delta/log/version_checksum.h"
+#include "storage/fault_file_system.h"
 
 namespace thalweg::delta {
 namespace {
@@ -131,6 +132,32 @@ TEST(LogSegmentListing, PassesOverEmptyAndBadCheckpoints) {
   const auto segment = listLogSegment(*store, kLog, std::nullopt, {kLog + "/" + v(1, "checkpoint.parquet")});
   EXPECT_FALSE(segment->checkpoint);
   EXPECT_EQ(segment->commits.size(), 3u);
+}
+
+// Lists as a directory may look while commits are added: one that is there does not show.
+class HidingFileSystem : public FaultFileSystem {
+ public:
+  HidingFileSystem(std::shared_ptr<FileSystem> store, std::string hidden)
+      : FaultFileSystem(std::move(store)), hidden_(std::move(hidden)) {}
+  std::vector<FileInfo> listFrom(const std::string& directory, std::string_view firstName) override {
+    std::vector<FileInfo> files = FaultFileSystem::listFrom(directory, firstName);
+    std::erase_if(files, [&](const FileInfo& file) { return file.name() == hidden_; });
+    return files;
+  }
+
+ private:
+  std::string hidden_;
+};
+
+TEST(LogSegmentListing, ACommitThatTheListingLeftOutIsLookedUp) {
+  HidingFileSystem store(logOf({v(0, "json"), v(1, "json"), v(2, "json"), v(3, "json")}), v(2, "json"));
+  const auto segment = listLogSegment(store, kLog);
+  EXPECT_EQ(segment->version, 3);
+  ASSERT_EQ(segment->commits.size(), 4u);
+  EXPECT_EQ(segment->commits[2].name(), v(2, "json"));
+  EXPECT_EQ(listCommits(store, kLog, 2).size(), 2u);
+  HidingFileSystem afterCheckpoint(logOf({v(1, "checkpoint.parquet"), v(2, "json"), v(3, "json")}), v(2, "json"));
+  EXPECT_EQ(listLogSegment(afterCheckpoint, kLog)->commits.size(), 2u);
 }
 
 TEST(LogSegmentListing, NamesTheFaultOfABrokenLog) {

@@ -8,17 +8,11 @@
 #include "common/error.h"
 #include "delta/files/partition_values.h"
 #include "formats/parquet/array_types.h"
+#include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
 namespace thalweg::delta {
 namespace {
-
-template <typename T>
-T orThrow(arrow::Result<T> result) {
-  if (!result.ok())
-    throw Error("OUT_OF_MEMORY", "Cannot make a batch of a data file's rows: " + result.status().message());
-  return std::move(result).ValueUnsafe();
-}
 
 ParquetReadOptions::ColumnMatching matchingOf(ColumnMappingMode mode) {
   switch (mode) {
@@ -79,7 +73,7 @@ std::shared_ptr<arrow::RecordBatch> DataFileReader::next() {
       return assemble(*arrow::RecordBatch::Make(batch.rows->schema(), live->length(), arrow::ArrayVector()));
     }
     const arrow::Datum taken =
-        orThrow(arrow::compute::Take(batch.rows, live->data(), arrow::compute::TakeOptions::NoBoundsCheck()));
+        valueOrThrow(arrow::compute::Take(batch.rows, live->data(), arrow::compute::TakeOptions::NoBoundsCheck()));
     return assemble(*taken.record_batch());
   }
 }
@@ -89,7 +83,7 @@ std::shared_ptr<arrow::RecordBatch> DataFileReader::assemble(const arrow::Record
   for (size_t i = 0; i < storedColumns_.size(); ++i) {
     const auto& type = schema_->field(static_cast<int>(i))->type();
     if (storedColumns_[i] < 0) {
-      columns.push_back(orThrow(arrow::MakeArrayFromScalar(*partitionValues_[i], stored.num_rows())));
+      columns.push_back(valueOrThrow(arrow::MakeArrayFromScalar(*partitionValues_[i], stored.num_rows())));
       continue;
     }
     const auto data = retype(stored.column(storedColumns_[i])->data(), type);

@@ -14,6 +14,7 @@
 #include "delta/log/log_files.h"
 #include "delta/snapshot/table_features.h"
 #include "formats/parquet/parquet_file.h"
+#include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
 namespace thalweg::delta {
@@ -21,16 +22,6 @@ namespace {
 
 constexpr int64_t kBatchRows = 16384;
 constexpr int64_t kRowGroupRows = 128 * 1024;
-
-void check(const arrow::Status& status) {
-  if (!status.ok()) throw internalError("A Delta checkpoint could not be built: " + status.ToString());
-}
-
-template <typename Value>
-Value check(arrow::Result<Value> result) {
-  check(result.status());
-  return std::move(result).ValueUnsafe();
-}
 
 DataTypePtr textMapType() {
   return DataType::map(stringType(), stringType(), true);
@@ -98,35 +89,35 @@ SchemaPtr checkpointSchema() {
 // Fills one struct's members from the first to the last.
 class StructWriter {
  public:
-  explicit StructWriter(arrow::StructBuilder& builder) : builder_(builder) { check(builder_.Append()); }
+  explicit StructWriter(arrow::StructBuilder& builder) : builder_(builder) { throwIfFailed(builder_.Append()); }
 
-  void text(std::string_view value) { check(next<arrow::StringBuilder>().Append(value)); }
+  void text(std::string_view value) { throwIfFailed(next<arrow::StringBuilder>().Append(value)); }
   void text(const std::optional<std::string>& value) { value ? text(std::string_view(*value)) : null(); }
-  void number(int64_t value) { check(next<arrow::Int64Builder>().Append(value)); }
+  void number(int64_t value) { throwIfFailed(next<arrow::Int64Builder>().Append(value)); }
   void number(const std::optional<int64_t>& value) { value ? number(*value) : null(); }
-  void integer(int32_t value) { check(next<arrow::Int32Builder>().Append(value)); }
+  void integer(int32_t value) { throwIfFailed(next<arrow::Int32Builder>().Append(value)); }
   void integer(const std::optional<int32_t>& value) { value ? integer(*value) : null(); }
-  void flag(bool value) { check(next<arrow::BooleanBuilder>().Append(value)); }
+  void flag(bool value) { throwIfFailed(next<arrow::BooleanBuilder>().Append(value)); }
   void flag(const std::optional<bool>& value) { value ? flag(*value) : null(); }
-  void null() { check(builder_.field_builder(member_++)->AppendNull()); }
+  void null() { throwIfFailed(builder_.field_builder(member_++)->AppendNull()); }
   StructWriter structure() { return StructWriter(next<arrow::StructBuilder>()); }
 
   template <typename Map>
   void textMap(const Map& map) {
     auto& builder = next<arrow::MapBuilder>();
-    check(builder.Append());
+    throwIfFailed(builder.Append());
     auto& keys = static_cast<arrow::StringBuilder&>(*builder.key_builder());
     auto& items = static_cast<arrow::StringBuilder&>(*builder.item_builder());
     for (const auto& [key, value] : map) {
-      check(keys.Append(key));
+      throwIfFailed(keys.Append(key));
       appendItem(items, value);
     }
   }
   void textList(const std::vector<std::string>& values) {
     auto& builder = next<arrow::ListBuilder>();
-    check(builder.Append());
+    throwIfFailed(builder.Append());
     auto& items = static_cast<arrow::StringBuilder&>(*builder.value_builder());
-    for (const std::string& value : values) check(items.Append(value));
+    for (const std::string& value : values) throwIfFailed(items.Append(value));
   }
   void textList(const std::optional<std::vector<std::string>>& values) {
     values ? textList(*values) : null();
@@ -148,10 +139,10 @@ class StructWriter {
     return static_cast<Builder&>(*builder_.field_builder(member_++));
   }
   static void appendItem(arrow::StringBuilder& items, const std::string& value) {
-    check(items.Append(value));
+    throwIfFailed(items.Append(value));
   }
   static void appendItem(arrow::StringBuilder& items, const std::optional<std::string>& value) {
-    value ? check(items.Append(*value)) : check(items.AppendNull());
+    value ? throwIfFailed(items.Append(*value)) : throwIfFailed(items.AppendNull());
   }
 
   arrow::StructBuilder& builder_;
@@ -162,7 +153,7 @@ class StructWriter {
 class CheckpointRows {
  public:
   explicit CheckpointRows(ParquetFileWriter& writer, const Schema& schema) : writer_(writer) {
-    builder_ = check(
+    builder_ = valueOrThrow(
         arrow::RecordBatchBuilder::Make(toArrowSchema(schema), arrow::default_memory_pool(), kBatchRows));
   }
 
@@ -234,14 +225,14 @@ class CheckpointRows {
   }
   void flush() {
     if (pending_ == 0) return;
-    writer_.write(*check(builder_->Flush()));
+    writer_.write(*valueOrThrow(builder_->Flush()));
     pending_ = 0;
   }
 
  private:
   StructWriter begin(Column column) {
     for (int other = 0; other < kNumColumns; ++other) {
-      if (other != column) check(builder_->GetField(other)->AppendNull());
+      if (other != column) throwIfFailed(builder_->GetField(other)->AppendNull());
     }
     return StructWriter(static_cast<arrow::StructBuilder&>(*builder_->GetField(column)));
   }
@@ -283,14 +274,14 @@ CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock) {
   const std::string path = snapshot.logPath() + "/" + classicCheckpointFileName(snapshot.version());
   // Built in memory: the store has no stream that publishes a whole file at once, and a torn checkpoint under
   // its final name stops other engines.
-  const auto stream = check(arrow::io::BufferOutputStream::Create());
+  const auto stream = valueOrThrow(arrow::io::BufferOutputStream::Create());
   ParquetWriteOptions options;
   options.rowGroupRows = kRowGroupRows;
   ParquetFileWriter writer(stream, path, checkpointSchema(), options);
   CheckpointReport report =
       writeRows(snapshot, writer, clock.nowMillis() - deletedFileRetentionMs(snapshot.metadata()));
   report.sizeInBytes = writer.close();
-  const auto buffer = check(stream->Finish());
+  const auto buffer = valueOrThrow(stream->Finish());
   fileSystem.writeAtomically(path, std::string_view(*buffer));
   passFaultPoint(FaultPoint::DeltaCheckpointAfter);
 

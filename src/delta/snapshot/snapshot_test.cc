@@ -297,6 +297,7 @@ class FixedTimes : public FileSystem {
                          const std::function<void()>& then) override {
     return store_->putIfAbsent(path, text, then);
   }
+  void sync(const std::string& path) override { store_->sync(path); }
   void makeDirectories(const std::string& path) override { store_->makeDirectories(path); }
   void remove(const std::string& path) override { store_->remove(path); }
   void removeTree(const std::string& path) override { store_->removeTree(path); }

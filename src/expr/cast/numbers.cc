@@ -156,7 +156,16 @@ ArrayPtr timestampSeconds(const ArrayPtr& input, bool fractional, const CastKern
   return valueOrThrow(builder.Finish());
 }
 
-// A decimal's integral part, exact; null where it does not fit a long.
+bool fitsIntegral(int64_t value, TypeId id) {
+  switch (id) {
+    case TypeId::Byte: return fits<int8_t>(value);
+    case TypeId::Short: return fits<int16_t>(value);
+    case TypeId::Int: return fits<int32_t>(value);
+    default: return true;
+  }
+}
+
+// A decimal's integral part, exact; null where it does not fit.
 ArrayPtr decimalToNumbers(const ArrayPtr& input, const DataType& from, const DataType& to, const CastKernelContext& context) {
   const auto& values = static_cast<const arrow::Decimal128Array&>(*input);
   if (to.id() == TypeId::Double || to.id() == TypeId::Float) {
@@ -169,6 +178,7 @@ ArrayPtr decimalToNumbers(const ArrayPtr& input, const DataType& from, const Dat
     return to.id() == TypeId::Double ? doubles : castToNumber(doubles, *doubleType(), to, context);
   }
   arrow::Int64Builder builder(context.evaluation.memoryPool());
+  std::vector<int64_t> misfits;
   for (int64_t row = 0; row < values.length(); ++row) {
     if (values.IsNull(row)) {
       throwIfFailed(builder.AppendNull());
@@ -177,15 +187,19 @@ ArrayPtr decimalToNumbers(const ArrayPtr& input, const DataType& from, const Dat
     const arrow::Decimal128 value(values.GetValue(row));
     const arrow::Decimal128 whole = value.ReduceScaleBy(from.scale(), /*round=*/false);
     int64_t result = 0;
-    if (whole.ToInteger(&result).ok()) {
-      throwIfFailed(builder.Append(result));
-    } else if (context.mode == CastMode::Legacy) {
+    if (context.mode == CastMode::Legacy) {
       throwIfFailed(builder.Append(static_cast<int64_t>(whole.low_bits())));
-    } else if (context.mode == CastMode::Ansi) {
-      throwCastOverflow(values.FormatValue(row), from, to);
+    } else if (whole.ToInteger(&result).ok() && fitsIntegral(result, to.id())) {
+      throwIfFailed(builder.Append(result));
     } else {
       throwIfFailed(builder.AppendNull());
+      misfits.push_back(row);
     }
+  }
+  if (context.mode == CastMode::Ansi && !misfits.empty()) {
+    context.selection.forEach([&](int64_t row) {
+      if (std::binary_search(misfits.begin(), misfits.end(), row)) throwCastOverflow(values.FormatValue(row), from, to);
+    });
   }
   const ArrayPtr longs = valueOrThrow(builder.Finish());
   return to.id() == TypeId::Long ? longs : castToNumber(longs, *longType(), to, context);

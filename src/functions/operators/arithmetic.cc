@@ -42,6 +42,11 @@ const char* symbolOf(Operator op) {
 }
 
 [[noreturn]] void throwOverflow(const DataType& type) {
+  if (type.id() == TypeId::Decimal) {
+    throw Error("NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION", "A result does not fit into " + type.sqlString() + ".",
+                {{"value", ""}, {"precision", std::to_string(type.precision())}, {"scale", std::to_string(type.scale())},
+                 {"config", "\"spark.sql.ansi.enabled\""}});
+  }
   const char* what = type.id() == TypeId::Int ? "integer" : type.id() == TypeId::Long ? "long" : type.typeName().c_str();
   if (type.id() == TypeId::Byte || type.id() == TypeId::Short) {
     throw Error("BINARY_ARITHMETIC_OVERFLOW", "The result does not fit into " + type.sqlString() + "; use a wider type or a try_ function.",
@@ -174,7 +179,14 @@ arrow::Datum decimalKernel(Operator op, int leftScale, int rightScale, OnError o
       case Operator::Divide: {
         // One digit more than the result's scale, so that the last one rounds.
         const int shift = type.scale() + 1 + rightScale - leftScale;
-        result = (shift >= 0 ? arrow::Decimal256(a.IncreaseScaleBy(shift)) : arrow::Decimal256(a.ReduceScaleBy(-shift, false))) / b;
+        // A dividend beyond 256 bits has a quotient beyond 38 digits.
+        const auto dividend = shift >= 0 ? a.Rescale(0, shift) : arrow::Decimal256(a.ReduceScaleBy(-shift, false));
+        if (!dividend.ok()) {
+          builder.UnsafeAppendNull();
+          overflowRows.push_back(row);
+          continue;
+        }
+        result = *dividend / b;
         scale = type.scale() + 1;
         break;
       }
@@ -189,12 +201,7 @@ arrow::Datum decimalKernel(Operator op, int leftScale, int rightScale, OnError o
     const auto words = result.little_endian_array();
     builder.UnsafeAppend(arrow::Decimal128(static_cast<int64_t>(words[1]), words[0]));
   }
-  if (const auto row = onError == OnError::Raise ? firstSelected(overflowRows, context.selection) : std::nullopt) {
-    throw Error("NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION", "A result does not fit into " + type.sqlString() + ".",
-                {{"value", ""}, {"precision", std::to_string(type.precision())}, {"scale", std::to_string(type.scale())},
-                 {"config", "\"spark.sql.ansi.enabled\""}});
-  }
-  raiseFirst(op, zeroRows, {}, onError, context);
+  raiseFirst(op, zeroRows, overflowRows, onError, context);
   return valueOrThrow(builder.Finish());
 }
 

@@ -1,7 +1,5 @@
 #include "sinks/delta/delta_write.h"
 
-#include <nlohmann/json.hpp>
-
 #include <arrow/record_batch.h>
 
 #include "common/error.h"
@@ -28,11 +26,6 @@ std::vector<std::string> canonicalNames(const Schema& schema, const std::vector<
 bool sameNames(const std::vector<std::string>& left, const std::vector<std::string>& right) {
   return std::equal(left.begin(), left.end(), right.begin(), right.end(),
                     [](const auto& a, const auto& b) { return equalsIgnoreCase(a, b); });
-}
-
-int64_t rowsIn(const delta::AddFile& file) {
-  const auto statistics = nlohmann::json::parse(*file.stats, nullptr, /*allow_exceptions=*/false);
-  return statistics.value("numRecords", int64_t{0});
 }
 
 }  // namespace
@@ -65,16 +58,18 @@ class DeltaWrite::Task : public TaskWriter {
 
   void write(const std::shared_ptr<arrow::RecordBatch>& batch) override {
     writer_.write(delta::adaptRows(*batch, *write_.request_.schema, write_.plan_, write_.cast_));
+    numRows_ += batch->num_rows();
   }
 
   void close() override {
-    write_.takeFiles(writer_.close());
+    write_.takeFiles(writer_.close(), numRows_);
     closed_ = true;
   }
 
  private:
   DeltaWrite& write_;
   delta::PartitionedWriter writer_;
+  int64_t numRows_ = 0;
   bool closed_ = false;
 };
 
@@ -138,28 +133,25 @@ std::unique_ptr<TaskWriter> DeltaWrite::openTask(int taskId) {
   return std::make_unique<Task>(*this, taskId);
 }
 
-void DeltaWrite::takeFiles(std::vector<delta::AddFile> files) {
+void DeltaWrite::takeFiles(std::vector<delta::AddFile> files, int64_t numRows) {
   const std::lock_guard lock(mutex_);
+  numRows_ += numRows;
   for (delta::AddFile& file : files) files_.push_back(std::move(file));
 }
 
 void DeltaWrite::fillMetrics(int64_t removedFiles, int64_t removedBytes) {
-  int64_t rows = 0;
   int64_t bytes = 0;
-  for (const delta::AddFile& file : files_) {
-    rows += rowsIn(file);
-    bytes += file.size;
-  }
+  for (const delta::AddFile& file : files_) bytes += file.size;
   const auto numFiles = static_cast<int64_t>(files_.size());
   auto& metrics = request_.operation.metrics;
   if (request_.streaming) {
     metrics = {{"numRemovedFiles", removedFiles},
                {"numAddedFiles", numFiles},
-               {"numOutputRows", rows},
+               {"numOutputRows", numRows_},
                {"numOutputBytes", bytes}};
     return;
   }
-  metrics = {{"numFiles", numFiles}, {"numOutputRows", rows}, {"numOutputBytes", bytes}};
+  metrics = {{"numFiles", numFiles}, {"numOutputRows", numRows_}, {"numOutputBytes", bytes}};
   if (request_.overwrite && snapshot_) {
     metrics.emplace_back("numRemovedFiles", removedFiles);
     metrics.emplace_back("numRemovedBytes", removedBytes);

@@ -54,14 +54,14 @@ class DeltaWrite : public BatchWrite {
   void commit() override;
   void abort() noexcept override;
 
-  // After commit.
+  // After commit; null where the log must be read for it.
   const delta::SnapshotPtr& committedSnapshot() const { return committed_; }
 
  private:
   class Task;
   void settleSchema(const delta::CastFunction& cast);
   void settlePartitioning(const delta::Metadata& table) const;
-  void takeFiles(std::vector<delta::AddFile> files);
+  void takeFiles(std::vector<delta::AddFile> files, int64_t numRows);
   void fillMetrics(int64_t removedFiles, int64_t removedBytes);
 
   std::shared_ptr<delta::DeltaLog> log_;
@@ -75,6 +75,7 @@ class DeltaWrite : public BatchWrite {
   delta::DataFileLayout layout_;
   std::mutex mutex_;
   std::vector<delta::AddFile> files_;
+  int64_t numRows_ = 0;  // in files_
   delta::SnapshotPtr committed_;
 };
 

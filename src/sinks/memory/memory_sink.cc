@@ -3,6 +3,7 @@
 #include <arrow/api.h>
 
 #include "sinks/collecting_write.h"
+#include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
 namespace thalweg {
@@ -23,7 +24,7 @@ class MemorySplit final : public Split {
         : rows_(rows), columns_(std::move(columns)) {}
     std::shared_ptr<arrow::RecordBatch> next() override {
       if (at_ >= rows_.size()) return nullptr;
-      return rows_[at_++]->SelectColumns(columns_).ValueOrDie();
+      return valueOrThrow(rows_[at_++]->SelectColumns(columns_));
     }
 
    private:

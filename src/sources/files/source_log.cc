@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/fault_points.h"
 #include "common/logging.h"
+#include "storage/resolved_put.h"
 #include "types/text/number_text.h"
 
 namespace thalweg {
@@ -185,12 +186,8 @@ void SourceLog::add(const std::vector<SourceLogEntry>& entries) {
   const std::string path = folder_.child(nameOf(batchId)).path;
   const std::string text = isCompaction(batchId) ? compacted(batchId, entries) : formatSourceLog(entries);
   passFaultPoint(FaultPoint::SourceLogBefore);
-  PutOutcome outcome = folder_.fileSystem->putIfAbsent(path, text);
+  const PutOutcome outcome = putIfAbsentResolved(*folder_.fileSystem, path, text);
   passFaultPoint(FaultPoint::SourceLogAfter);
-  if (outcome == PutOutcome::Unknown) {
-    const bool ours = folder_.fileSystem->stat(path) && folder_.fileSystem->readAll(path) == text;
-    outcome = ours ? PutOutcome::Done : PutOutcome::AlreadyExists;
-  }
   if (outcome != PutOutcome::Done) {
     throw Error("CONCURRENT_STREAM_LOG_UPDATE",
                 fmt::format("Another run of this query wrote entry {} of the log {}: stop one of them.",

@@ -3,6 +3,7 @@
 #include "common/error.h"
 #include "common/fault_points.h"
 #include "sources/kafka/partition_offsets.h"
+#include "storage/resolved_put.h"
 
 namespace thalweg {
 namespace {
@@ -33,7 +34,7 @@ PartitionOffsets keepInitialOffsets(const Location& metadataFolder, const Partit
   const Location file = metadataFolder.child("0");
   const std::string contents = std::string(1, '\0') + std::string(kHeader) + formatPartitionOffsets(offsets);
   passFaultPoint(FaultPoint::SourceLogBefore);
-  const PutOutcome outcome = file.fileSystem->putIfAbsent(file.path, contents);
+  const PutOutcome outcome = putIfAbsentResolved(*file.fileSystem, file.path, contents);
   passFaultPoint(FaultPoint::SourceLogAfter);
   return outcome == PutOutcome::Done ? offsets : parse(file.fileSystem->readAll(file.path), file.path);
 }

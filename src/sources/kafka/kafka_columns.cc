@@ -5,6 +5,7 @@
 #include <arrow/api.h>
 
 #include "common/error.h"
+#include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
 namespace thalweg {
@@ -21,18 +22,6 @@ namespace {
 constexpr int64_t kMaxReserveBytes = 16 << 20;
 
 enum Field { kKey, kValue, kTopic, kPartition, kOffset, kTimestamp, kTimestampType, kHeaders };
-
-void check(const arrow::Status& status) {
-  if (status.ok()) return;
-  throw status.IsOutOfMemory() ? Error("OUT_OF_MEMORY", "There is no memory left for a batch of Kafka records: " + status.message())
-                               : internalError(status.ToString());
-}
-
-template <typename T>
-T checked(arrow::Result<T> result) {
-  check(result.status());
-  return std::move(result).ValueUnsafe();
-}
 
 // Key or value: the bytes lie contiguous in the batch, one copy from librdkafka's buffers. Buffers are sized once, from the
 // first messages of the batch, and handed over as they are: growing and shrinking would copy a batch twice more.
@@ -55,14 +44,14 @@ class BinaryColumn final : public KafkaColumns::Column {
   }
 
   std::shared_ptr<arrow::Array> finish(int64_t rows) override {
-    check(offsets_.Append(static_cast<int32_t>(data_.length())));
+    throwIfFailed(offsets_.Append(static_cast<int32_t>(data_.length())));
     std::shared_ptr<arrow::Buffer> offsets;
     std::shared_ptr<arrow::Buffer> data;
     std::shared_ptr<arrow::Buffer> validity;
-    check(offsets_.Finish(&offsets, /*shrink_to_fit=*/false));
-    check(data_.Finish(&data, /*shrink_to_fit=*/false));
+    throwIfFailed(offsets_.Finish(&offsets, /*shrink_to_fit=*/false));
+    throwIfFailed(data_.Finish(&data, /*shrink_to_fit=*/false));
     const int64_t nulls = validity_.length() > 0 ? validity_.false_count() : 0;
-    if (nulls > 0) check(validity_.Finish(&validity, /*shrink_to_fit=*/false));
+    if (nulls > 0) throwIfFailed(validity_.Finish(&validity, /*shrink_to_fit=*/false));
     validity_.Reset();
     rows_ = 0;
     return arrow::MakeArray(arrow::ArrayData::Make(arrow::binary(), rows, {std::move(validity), std::move(offsets), std::move(data)}, nulls));
@@ -72,13 +61,13 @@ class BinaryColumn final : public KafkaColumns::Column {
   void reserve(int64_t count, int64_t bytes, int64_t expectedRows) {
     if (rows_ == 0) {
       const int64_t rows = std::max(expectedRows, count);
-      check(offsets_.Reserve(rows + 1));
+      throwIfFailed(offsets_.Reserve(rows + 1));
       // A sixteenth more than the first messages promise.
       const double expected = static_cast<double>(bytes) / static_cast<double>(count) * static_cast<double>(rows) * 17 / 16;
-      check(data_.Reserve(std::max(bytes, std::min(static_cast<int64_t>(expected), kMaxReserveBytes))));
+      throwIfFailed(data_.Reserve(std::max(bytes, std::min(static_cast<int64_t>(expected), kMaxReserveBytes))));
     } else {
-      check(offsets_.Reserve(count + 1));
-      check(data_.Reserve(bytes));
+      throwIfFailed(offsets_.Reserve(count + 1));
+      throwIfFailed(data_.Reserve(bytes));
     }
   }
 
@@ -86,8 +75,8 @@ class BinaryColumn final : public KafkaColumns::Column {
   void appendValidity(std::span<const KafkaMessage> messages) {
     const bool hasNull = std::any_of(messages.begin(), messages.end(), [](const KafkaMessage& message) { return !(message.*Bytes); });
     if (validity_.length() == 0 && !hasNull) return;
-    if (validity_.length() == 0) check(validity_.Append(rows_, true));
-    check(validity_.Reserve(static_cast<int64_t>(messages.size())));
+    if (validity_.length() == 0) throwIfFailed(validity_.Append(rows_, true));
+    throwIfFailed(validity_.Reserve(static_cast<int64_t>(messages.size())));
     for (const KafkaMessage& message : messages) validity_.UnsafeAppend(message.*Bytes != nullptr);
   }
 
@@ -102,7 +91,7 @@ class ConstantColumn final : public KafkaColumns::Column {
  public:
   ConstantColumn(std::shared_ptr<arrow::Scalar> value, arrow::MemoryPool* pool) : value_(std::move(value)), pool_(pool) {}
   void append(std::span<const KafkaMessage>, int64_t) override {}
-  std::shared_ptr<arrow::Array> finish(int64_t rows) override { return checked(arrow::MakeArrayFromScalar(*value_, rows, pool_)); }
+  std::shared_ptr<arrow::Array> finish(int64_t rows) override { return valueOrThrow(arrow::MakeArrayFromScalar(*value_, rows, pool_)); }
 
  private:
   const std::shared_ptr<arrow::Scalar> value_;
@@ -114,23 +103,33 @@ class NumberColumn final : public KafkaColumns::Column {
  public:
   NumberColumn(const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool) : builder_(type, pool) {}
   void append(std::span<const KafkaMessage> messages, int64_t) override {
-    check(builder_.Reserve(static_cast<int64_t>(messages.size())));
+    throwIfFailed(builder_.Reserve(static_cast<int64_t>(messages.size())));
     for (const KafkaMessage& message : messages) builder_.UnsafeAppend(Get(message));
   }
-  std::shared_ptr<arrow::Array> finish(int64_t) override { return checked(builder_.Finish()); }
+  std::shared_ptr<arrow::Array> finish(int64_t) override { return valueOrThrow(builder_.Finish()); }
 
  private:
   Builder builder_;
 };
 
 int64_t offsetOf(const KafkaMessage& message) { return message.offset; }
-int64_t microsOf(const KafkaMessage& message) { return timestampOf(message).milliseconds * 1000; }
+int64_t microsOf(const KafkaMessage& message) {
+  const int64_t milliseconds = timestampOf(message).milliseconds;
+  int64_t micros = 0;
+  if (__builtin_mul_overflow(milliseconds, int64_t{1000}, &micros)) {
+    throw Error("ARITHMETIC_OVERFLOW",
+                "The Kafka record at offset " + std::to_string(message.offset) + " has the timestamp " + std::to_string(milliseconds) +
+                    " ms, which is beyond the range of a timestamp. Leave the column 'timestamp' out, or start after the record.",
+                {{"message", "long overflow"}, {"alternative", ""}, {"config", ""}});
+  }
+  return micros;
+}
 int32_t timestampTypeOf(const KafkaMessage& message) { return timestampOf(message).type; }
 
 class HeadersColumn final : public KafkaColumns::Column {
  public:
   HeadersColumn(const std::shared_ptr<arrow::DataType>& type, arrow::MemoryPool* pool)
-      : builder_(checked(arrow::MakeBuilder(type, pool))),
+      : builder_(valueOrThrow(arrow::MakeBuilder(type, pool))),
         list_(static_cast<arrow::ListBuilder*>(builder_.get())),
         entry_(static_cast<arrow::StructBuilder*>(list_->value_builder())),
         key_(static_cast<arrow::StringBuilder*>(entry_->field_builder(0))),
@@ -139,15 +138,15 @@ class HeadersColumn final : public KafkaColumns::Column {
   void append(std::span<const KafkaMessage> messages, int64_t) override {
     for (const KafkaMessage& message : messages) {
       readHeaders(message, headers_);
-      check(headers_.empty() ? list_->AppendNull() : list_->Append());
+      throwIfFailed(headers_.empty() ? list_->AppendNull() : list_->Append());
       for (const KafkaHeader& header : headers_) {
-        check(entry_->Append());
-        check(key_->Append(header.key));
-        check(header.value ? value_->Append(header.value, static_cast<int32_t>(header.valueSize)) : value_->AppendNull());
+        throwIfFailed(entry_->Append());
+        throwIfFailed(key_->Append(header.key));
+        throwIfFailed(header.value ? value_->Append(header.value, static_cast<int32_t>(header.valueSize)) : value_->AppendNull());
       }
     }
   }
-  std::shared_ptr<arrow::Array> finish(int64_t) override { return checked(builder_->Finish()); }
+  std::shared_ptr<arrow::Array> finish(int64_t) override { return valueOrThrow(builder_->Finish()); }
 
  private:
   std::unique_ptr<arrow::ArrayBuilder> builder_;

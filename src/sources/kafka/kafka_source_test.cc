@@ -98,6 +98,23 @@ TEST_F(KafkaSourceTest, EarliestReadsEverythingAndReplaysTheSame) {
   }
 }
 
+TEST_F(KafkaSourceTest, ATimestampBeyondTheRangeIsNamedWhereItIsRead) {
+  broker_.createTopic("clicks", 1);
+  send("clicks", 0, {"a"}, INT64_MAX / 10);
+  const auto source = open({{"startingOffsets", "earliest"}});
+  const auto start = source->initialOffset();
+  const auto splits = source->plan(start, *source->latestOffset(start, false));
+  EXPECT_EQ(values(splits), std::vector<std::string>{"a"});
+  ReadRequest request;
+  request.columns = {5};
+  try {
+    read(splits, request);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.condition(), "ARITHMETIC_OVERFLOW");
+  }
+}
+
 TEST_F(KafkaSourceTest, SpecificOffsetsMustNameEveryPartition) {
   broker_.createTopic("clicks", 2);
   send("clicks", 0, {"a", "b", "c"});

@@ -7,6 +7,8 @@
 
 #include "common/error.h"
 #include "common/fault_points.h"
+#include "storage/resolved_put.h"
+#include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
 namespace thalweg {
@@ -53,12 +55,15 @@ RateOptions parseOptions(const Options& options) {
   parsed.rowsPerSecond = options.getLong("rowsPerSecond").value_or(1);
   if (parsed.rowsPerSecond <= 0) refuse("Invalid value '" + std::to_string(parsed.rowsPerSecond) + "' for option 'rowsPerSecond', must be positive");
   if (const auto rampUp = options.get("rampUpTime")) parsed.rampUpSeconds = parseSeconds(*rampUp);
-  if (parsed.rampUpSeconds > INT64_MAX / parsed.rowsPerSecond) {
+  if (parsed.rampUpSeconds >= INT64_MAX / parsed.rowsPerSecond) {
     throw Error("ARITHMETIC_OVERFLOW", "The option 'rampUpTime' is too long for " + std::to_string(parsed.rowsPerSecond) + " rows a second.");
   }
   parsed.partitions = options.getLong("numPartitions");
   if (parsed.partitions && *parsed.partitions <= 0) {
     refuse("Invalid value '" + std::to_string(*parsed.partitions) + "' for option 'numPartitions', must be positive");
+  }
+  if (parsed.partitions && *parsed.partitions > INT32_MAX) {
+    refuse("Invalid value '" + std::to_string(*parsed.partitions) + "' for option 'numPartitions', must be an int");
   }
   return parsed;
 }
@@ -101,14 +106,9 @@ class RateReader final : public BatchReader {
   template <typename Builder, typename Make>
   std::shared_ptr<arrow::Array> fill(const std::shared_ptr<arrow::DataType>& type, int64_t rows, const Make& make) const {
     Builder builder(type, request_.memoryPool ? request_.memoryPool : arrow::default_memory_pool());
-    arrow::Status status = builder.Reserve(rows);
-    std::shared_ptr<arrow::Array> array;
-    if (status.ok()) {
-      for (int64_t i = 0; i < rows; ++i) builder.UnsafeAppend(make(value_ + i * range_.step));
-      status = builder.Finish(&array);
-    }
-    if (!status.ok()) throw Error("OUT_OF_MEMORY", "There is no memory left for a batch of the rate source: " + status.message());
-    return array;
+    throwIfFailed(builder.Reserve(rows));
+    for (int64_t i = 0; i < rows; ++i) builder.UnsafeAppend(make(value_ + i * range_.step));
+    return valueOrThrow(builder.Finish());
   }
 
   const RateRange range_;
@@ -152,18 +152,17 @@ class RateStreamSource final : public StreamSource {
   std::vector<SplitPtr> plan(const std::optional<SourceOffset>& start, const SourceOffset& end) override {
     const int64_t from = start ? parseOffset(*start) : 0;
     const int64_t until = parseOffset(end);
-    if (until > INT64_MAX / options_.rowsPerSecond) {
-      throw Error("ARITHMETIC_OVERFLOW", "The rate source with " + std::to_string(options_.rowsPerSecond) +
-                                             " rows a second cannot count to second " + std::to_string(until) + ".");
-    }
+    if (until > INT64_MAX / options_.rowsPerSecond) throwTooFar(until);
     if (from > until) refuse("The rate source's offsets in the checkpoint go back, from " + std::to_string(from) + " to " + std::to_string(until) + ".");
     RateRange whole;
     whole.firstValue = rateValueAtSecond(from, options_.rowsPerSecond, options_.rampUpSeconds);
     whole.end = rateValueAtSecond(until, options_.rowsPerSecond, options_.rampUpSeconds);
     if (whole.firstValue >= whole.end) return {};
     whole.microsPerValue = static_cast<double>(until - from) * 1e6 / static_cast<double>(whole.end - whole.firstValue);
-    whole.startMicros = (startMs() + from * 1000) * 1000;
     whole.step = options_.partitions.value_or(kDefaultPartitions);
+    // Readers step once beyond the end.
+    if (until > (INT64_MAX / 1000 - startMs()) / 1000 || whole.end > INT64_MAX - whole.step) throwTooFar(until);
+    whole.startMicros = (startMs() + from * 1000) * 1000;
     std::vector<SplitPtr> splits;
     for (int64_t i = 0; i < whole.step && whole.firstValue + i < whole.end; ++i) {
       RateRange part = whole;
@@ -174,6 +173,11 @@ class RateStreamSource final : public StreamSource {
   }
 
  private:
+  [[noreturn]] void throwTooFar(int64_t second) const {
+    throw Error("ARITHMETIC_OVERFLOW", "The rate source with " + std::to_string(options_.rowsPerSecond) +
+                                           " rows a second cannot count to second " + std::to_string(second) + ".");
+  }
+
   static int64_t parseOffset(const SourceOffset& text) {
     const auto seconds = wholeNumber(text);
     if (!seconds || *seconds < 0) refuse("The checkpoint's offset of a rate source is a whole number of seconds, not '" + text + "'.");
@@ -190,13 +194,13 @@ class RateStreamSource final : public StreamSource {
     if (!file.fileSystem->stat(file.path)) {
       const int64_t now = context_.clock->nowMillis();
       passFaultPoint(FaultPoint::SourceLogBefore);
-      const PutOutcome outcome = file.fileSystem->putIfAbsent(file.path, std::string(kHeader) + std::to_string(now));
+      const PutOutcome outcome = putIfAbsentResolved(*file.fileSystem, file.path, std::string(kHeader) + std::to_string(now));
       passFaultPoint(FaultPoint::SourceLogAfter);
       if (outcome == PutOutcome::Done) return now;
     }
     const std::string contents = file.fileSystem->readAll(file.path);
     const auto start = contents.starts_with(kHeader) ? wholeNumber(std::string_view(contents).substr(kHeader.size())) : std::nullopt;
-    if (!start) refuse("The file '" + file.path + "' of the checkpoint does not hold the start of a rate source, version 1.");
+    if (!start || *start < 0 || *start > INT64_MAX / 2000) refuse("The file '" + file.path + "' of the checkpoint does not hold the start of a rate source, version 1.");
     return *start;
   }
 

@@ -61,6 +61,25 @@ TEST_F(RateSourceTest, OffsetsAreSecondsAndTheStartIsKept) {
   EXPECT_EQ(source->latestOffset("2", false), "2");
 }
 
+TEST_F(RateSourceTest, WhatNoTimestampHoldsIsRefused) {
+  const auto condition = [](const std::function<void()>& action) -> std::string {
+    try {
+      action();
+    } catch (const Error& error) {
+      return error.condition();
+    }
+    return "none";
+  };
+  const auto source = openRateStream(Options{}, context_);
+  EXPECT_EQ(condition([&] { source->plan("9223372036854775000", "9223372036854775807"); }), "ARITHMETIC_OVERFLOW");
+  EXPECT_EQ(condition([&] { source->plan("9223372036000", "9223372036854"); }), "ARITHMETIC_OVERFLOW");
+  EXPECT_EQ(condition([&] { openRateStream(Options{{"numPartitions", "9223372036854775807"}}, context_); }), "INVALID_OPTION");
+  EXPECT_EQ(condition([&] { openRateStream(Options{{"rampUpTime", "9223372036854775807"}}, context_); }), "ARITHMETIC_OVERFLOW");
+  files_->writeAtomically("/d/0", "v1\n-9223372036854775808");
+  context_.metadataFolder = {files_, "/d"};
+  EXPECT_EQ(condition([&] { openRateStream(Options{}, context_)->latestOffset("0", false); }), "INVALID_OPTION");
+}
+
 TEST_F(RateSourceTest, RowsAreSpreadOverTheSecondsAndRepeatable) {
   const auto source = openRateStream(Options{{"rowsPerSecond", "4"}, {"numPartitions", "3"}}, context_);
   const auto splits = source->plan("1", "2");

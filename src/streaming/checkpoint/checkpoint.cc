@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "common/uuid.h"
+#include "storage/resolved_put.h"
 
 namespace thalweg {
 namespace {
@@ -32,7 +33,7 @@ std::string readOrMakeQueryId(const Location& folder) {
   }
   const std::string id = randomUuid();
   folder.fileSystem->makeDirectories(folder.path);
-  if (folder.fileSystem->putIfAbsent(path, "{\"id\":\"" + id + "\"}") == PutOutcome::Done) return id;
+  if (putIfAbsentResolved(*folder.fileSystem, path, "{\"id\":\"" + id + "\"}") == PutOutcome::Done) return id;
   // Someone else began on this folder at the same moment: the id is theirs.
   return readOrMakeQueryId(folder);
 }

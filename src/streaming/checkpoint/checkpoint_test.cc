@@ -128,6 +128,18 @@ TEST(MetadataLog, SeesOnlyNumberedFiles) {
   EXPECT_TRUE(checkpoint.commits().has(10));
 }
 
+TEST(MetadataLog, RefusesVersion2ByName) {
+  const Location folder{makeMemoryFileSystem(), "/c/offsets"};
+  folder.fileSystem->writeAtomically("/c/offsets/3", "v2\n{}\n-");
+  try {
+    MetadataLog(folder, {FaultPoint::SourceLogBefore, FaultPoint::SourceLogBefore, FaultPoint::SourceLogBefore}).read(3);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.condition(), "UNSUPPORTED_FEATURE");
+    EXPECT_NE(error.text().find("/c/offsets/3"), std::string::npos);
+  }
+}
+
 TEST(MetadataLog, NamesAFileThatIsCutShort) {
   const Location folder = memoryFolder();
   Checkpoint checkpoint(folder);

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "common/error.h"
+#include "storage/resolved_put.h"
 
 namespace thalweg {
 namespace {
@@ -43,10 +44,11 @@ std::optional<std::string> MetadataLog::read(int64_t batchId) const {
   const std::string text = folder_.fileSystem->readAll(path);
   const size_t lineEnd = text.find('\n');
   const std::string version = text.substr(0, lineEnd);
-  if (version != "v1" && version != "v2") {
+  if (version == "v2") throw unsupported("the checkpoint file " + path + " of version v2");
+  if (version != "v1") {
     throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
                 "The checkpoint file " + path + " starts with '" + version.substr(0, 40) +
-                    "' instead of a version that this engine reads (v1, v2); it is damaged or of a newer Spark.",
+                    "' instead of a version that this engine reads (v1); it is damaged or of a newer Spark.",
                 {{"path", path}});
   }
   if (lineEnd == std::string::npos) {
@@ -60,13 +62,8 @@ void MetadataLog::add(int64_t batchId, const std::string& text) {
   const std::string path = pathOf(batchId);
   const std::string contents = "v1\n" + text;
   passFaultPoint(faultPoints_.before);
-  PutOutcome outcome =
-      folder_.fileSystem->putIfAbsent(path, contents, [&] { passFaultPoint(faultPoints_.temporary); });
-  // A lost answer: the file is ours if it says what we wrote.
-  if (outcome == PutOutcome::Unknown) {
-    const bool there = folder_.fileSystem->stat(path).has_value();
-    outcome = there && folder_.fileSystem->readAll(path) == contents ? PutOutcome::Done : PutOutcome::AlreadyExists;
-  }
+  const PutOutcome outcome =
+      putIfAbsentResolved(*folder_.fileSystem, path, contents, [&] { passFaultPoint(faultPoints_.temporary); });
   if (outcome == PutOutcome::AlreadyExists) {
     throw Error("CONCURRENT_STREAM_LOG_UPDATE",
                 "Batch " + std::to_string(batchId) + " was already written to " + folder_.path +

@@ -22,7 +22,7 @@ class MetadataLog {
 
   std::optional<int64_t> latest() const;
   bool has(int64_t batchId) const;
-  // The file's text without its version line; empty where there is none. Throws Error where the version is not 1 or 2 or the
+  // The file's text without its version line; empty where there is none. Throws Error where the version is not 1 (UNSUPPORTED_FEATURE: it is 2) or the
   // file is cut short (naming it).
   std::optional<std::string> read(int64_t batchId) const;
   // Throws Error CONCURRENT_STREAM_LOG_UPDATE where the file exists already: another query runs on this checkpoint.
