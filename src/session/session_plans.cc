@@ -158,15 +158,7 @@ void Session::runRelation(const LogicalPtr& plan, ResponseSink& sink) {
   execution.pool = &server_->pool;
   const PhysicalPtr physical = planPhysical(optimize(plan), execution.batch);
   const auto running = physical->start(execution);
-  if (running->numPartitions() > 1) {
-    for (const auto& batch : collectAll(*running, execution)) results.write(batch);
-  } else if (running->numPartitions() == 1) {
-    auto reader = running->open(0);
-    while (auto batch = reader->next()) {
-      execution.cancellation.throwIfCancelled();
-      results.write(batch);
-    }
-  }
+  forEachBatch(*running, execution, [&](const auto& batch) { results.write(batch); });
   results.finish();
 }
 
