@@ -13,8 +13,8 @@ struct Limits {
   size_t decodedPlanBytes = size_t{256} << 20;
   int planDepth = 1024;          // messages inside messages, counted from the request
   size_t planItems = 2'000'000;  // messages, texts and byte fields of one request
-  size_t sessions = 100;
-  size_t operationsPerSession = 50;
+  size_t sessions = 5000;  // an idle one holds some 10 kB
+  size_t operationsPerSession = 500;
   size_t artifactBytesPerSession = size_t{1} << 30;
   // Responses an operation keeps for a client that lost its connection, and, as much again, for a client that
   // is slow.

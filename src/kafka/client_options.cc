@@ -1,5 +1,6 @@
 #include "kafka/client_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <sstream>
@@ -23,6 +24,33 @@ std::string readLocalFile(const std::string& path) {
   std::ostringstream contents;
   contents << file.rdbuf();
   return std::move(contents).str();
+}
+
+std::vector<std::string_view> commaSeparated(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(','), text.size());
+    std::string_view part = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    part.remove_prefix(std::min(part.find_first_not_of(" \t\r\n"), part.size()));
+    part = part.substr(0, part.find_last_not_of(" \t\r\n") + 1);
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+// As Java's client checks an address: perhaps a protocol, a name or an address (perhaps in brackets), a port.
+bool isHostAndPort(std::string_view server) {
+  if (const size_t protocol = server.find("://"); protocol != std::string_view::npos) server.remove_prefix(protocol + 3);
+  const size_t colon = server.rfind(':');
+  if (colon == std::string_view::npos) return false;
+  const std::string_view digits = server.substr(colon + 1);
+  uint16_t port = 0;
+  const auto [stop, status] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (status != std::errc() || stop != digits.data() + digits.size() || port == 0) return false;
+  std::string_view host = server.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return !host.empty() && host.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-%._:") == std::string_view::npos;
 }
 
 // Why Spark manages an option itself, in the words of its manual's reasons.
@@ -144,6 +172,11 @@ class Translation {
     const auto servers = get("bootstrap.servers");
     if (!servers || servers->find_first_not_of(" \t,") == std::string::npos) {
       refuse("Option 'kafka.bootstrap.servers' must be specified for configuring the Kafka client: host:port, several with commas.");
+    }
+    for (const std::string_view server : commaSeparated(*servers)) {
+      if (!isHostAndPort(server)) {
+        refuse("The option 'kafka.bootstrap.servers' takes host:port, several with commas, not '" + std::string(server) + "'.");
+      }
     }
     config_.bootstrapServers = *servers;
     config_.set("bootstrap.servers", *servers);

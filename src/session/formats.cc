@@ -69,21 +69,31 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs) {
   return format;
 }
 
+// Key stores and trust stores are held to the paths that the server may use. For calls that end before `files` does.
+KafkaEnvironment kafkaEnvironment(const FileSystemRegistry& files) {
+  KafkaEnvironment environment;
+  environment.readFile = [&files](const std::string& path) {
+    const Location file = files.resolve(path);
+    return file.fileSystem->readAll(file.path);
+  };
+  return environment;
+}
+
 FormatProvider kafkaFormat() {
   FormatProvider format;
   format.name = "kafka";
-  format.streamSchema = [](const ReadDefinition& read, const FileSystemRegistry&) {
+  format.streamSchema = [](const ReadDefinition& read, const FileSystemRegistry& files) {
     refuseUserSchema(read, "kafka");
-    validateKafkaOptions(read.options, KafkaReadMode::Stream);
+    validateKafkaOptions(read.options, KafkaReadMode::Stream, kafkaEnvironment(files));
     const SchemaPtr schema = kafkaSchema(read.options);
     return StreamSchema{schema, static_cast<int>(schema->fields().size())};
   };
-  format.openStream = [](const ReadDefinition& read, const FileSystemRegistry&, const StreamSourceContext& context) {
-    return openKafkaStream(read.options, context);
+  format.openStream = [](const ReadDefinition& read, const FileSystemRegistry& files, const StreamSourceContext& context) {
+    return openKafkaStream(read.options, context, kafkaEnvironment(files));
   };
-  format.openTable = [](const ReadDefinition& read, const FileSystemRegistry&) {
+  format.openTable = [](const ReadDefinition& read, const FileSystemRegistry& files) {
     refuseUserSchema(read, "kafka");
-    return openKafkaTable(read.options);
+    return openKafkaTable(read.options, kafkaEnvironment(files));
   };
   return format;
 }

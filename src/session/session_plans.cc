@@ -185,20 +185,7 @@ void Session::runRelation(const LogicalPtr& plan, ResponseSink& sink) {
   execution.pool = &server_->pool;
   const PhysicalPtr physical = planPhysical(optimize(plan), execution.batch);
   const auto running = physical->start(execution);
-  // As many partitions at a time as there are threads: what waits for a slow client is theirs, not the whole result.
-  const int atOnce = server_->pool.numThreads();
-  for (int first = 0; first < running->numPartitions(); first += atOnce) {
-    const int count = std::min(atOnce, running->numPartitions() - first);
-    if (count == 1) {
-      auto reader = running->open(first);
-      while (auto batch = reader->next()) {
-        execution.cancellation.throwIfCancelled();
-        results.write(batch);
-      }
-      continue;
-    }
-    for (const auto& batch : collectPartitions(*running, first, count, execution)) results.write(batch);
-  }
+  forEachBatch(*running, execution, [&](const auto& batch) { results.write(batch); });
   results.finish();
 }
 

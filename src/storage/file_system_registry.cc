@@ -2,7 +2,7 @@
 
 #include "common/error.h"
 #include "common/options.h"
-#include "storage/file_system.h"
+#include "storage/local_file_system.h"
 #include "storage/uri_path.h"
 
 namespace thalweg {
@@ -53,7 +53,7 @@ Location Location::child(std::string_view name) const {
 }
 
 FileSystemRegistry::FileSystemRegistry(PathPolicy policy)
-    : policy_(std::move(policy)), local_(makeLocalFileSystem()) {}
+    : policy_(std::move(policy)), local_(makeLocalFileSystem(policy_)) {}
 
 Location FileSystemRegistry::resolve(std::string_view address) const {
   const std::optional<std::string> scheme = schemeOf(address);

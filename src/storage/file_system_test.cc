@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -175,6 +176,16 @@ TEST(LocalFileSystem, SaysThatTheDiskIsFull) {
   EXPECT_FALSE(out->Close().ok()) << "a stream that lost bytes must not close as whole";
 }
 
+TEST(LocalFileSystem, NeitherWaitsForAPipeNorReadsADevice) {
+  TemporaryFolder folder;
+  ASSERT_EQ(::mkfifo((folder.path() + "/pipe").c_str(), 0600), 0);
+  const auto files = makeLocalFileSystem();
+  for (const std::string& path : {folder.path() + "/pipe", std::string("/dev/zero"), folder.path()}) {
+    EXPECT_EQ(conditionOf([&] { files->readAll(path); }), "STORAGE_FAILURE") << path;
+    EXPECT_EQ(conditionOf([&] { files->openInput(path); }), "STORAGE_FAILURE") << path;
+  }
+}
+
 TEST(LocalFileSystem, RefusesAFolderBelowAFile) {
   TemporaryFolder folder;
   const auto store = makeLocalFileSystem();
@@ -246,6 +257,47 @@ TEST(PathPolicy, FollowsLinksBeforeItJudges) {
   EXPECT_EQ(conditionOf([&] { policy.check(root + "/circle/x"); }), "PATH_NOT_ALLOWED");
   EXPECT_NO_THROW(policy.check(folder.path() + "/entry/file"));
   EXPECT_NO_THROW(PathPolicy({folder.path() + "/entry"}).check(root + "/file"));
+}
+
+TEST(PathPolicy, HoldsForLinksThatAListingMeets) {
+  TemporaryFolder folder;
+  const std::string root = folder.path() + "/root";
+  const std::string outside = folder.path() + "/outside";
+  std::filesystem::create_directories(root);
+  std::filesystem::create_directories(outside);
+  std::ofstream(outside + "/secret") << "s";
+  std::filesystem::create_symlink(outside, root + "/folder");
+  std::filesystem::create_symlink(outside + "/secret", root + "/file");
+  const Location location = FileSystemRegistry{PathPolicy({root})}.resolve(root);
+  FileSystem& files = *location.fileSystem;
+  EXPECT_EQ(files.list(root).size(), 2u);
+  const std::function<void()> refused[] = {
+      [&] { files.list(root + "/folder"); },
+      [&] { files.stat(root + "/folder/secret"); },
+      [&] { files.readAll(root + "/file"); },
+      [&] { files.openInput(root + "/file"); },
+      [&] { files.openInput(root + "/folder/secret"); },
+      [&] { files.openOutput(root + "/folder/new"); },
+      [&] { files.writeAtomically(root + "/folder/new", "x"); },
+      [&] { files.putIfAbsent(root + "/folder/new", "x"); },
+      [&] { files.makeDirectories(root + "/folder/new"); },
+      [&] { files.remove(root + "/folder/secret"); },
+      [&] { files.removeTree(root + "/folder/secret"); },
+  };
+  for (const auto& action : refused) EXPECT_EQ(conditionOf(action), "PATH_NOT_ALLOWED");
+  EXPECT_TRUE(std::filesystem::exists(outside + "/secret"));
+  EXPECT_FALSE(std::filesystem::exists(outside + "/new"));
+}
+
+TEST(PathPolicy, LetsARootBeMadeAndALinkBeRemoved) {
+  TemporaryFolder folder;
+  const std::string root = folder.path() + "/not/there/yet";
+  const Location location = FileSystemRegistry{PathPolicy({root})}.resolve(root);
+  location.fileSystem->writeAtomically(root + "/a", "x");
+  EXPECT_EQ(location.fileSystem->readAll(root + "/a"), "x");
+  std::filesystem::create_symlink("/etc/hostname", root + "/link");
+  location.fileSystem->remove(root + "/link");
+  EXPECT_FALSE(std::filesystem::is_symlink(root + "/link"));
 }
 
 TEST(FaultFileSystem, FailsTheCallItWasTold) {

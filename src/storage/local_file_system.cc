@@ -11,7 +11,7 @@
 
 #include "common/error.h"
 #include "common/uuid.h"
-#include "storage/file_system.h"
+#include "storage/local_file_system.h"
 #include "storage/local_output_stream.h"
 #include "storage/storage_error.h"
 #include "storage/uri_path.h"
@@ -98,11 +98,44 @@ LinkResult linkIfAbsent(const std::string& temporary, const std::string& path) {
                      path);
 }
 
+void makeFolders(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) == 0) {
+    if (!S_ISDIR(status.st_mode)) throw storageError(ENOTDIR, "make the folder", path);
+    return;
+  }
+  if (path == "/") return;
+  const std::string parent = parentOf(path);
+  makeFolders(parent);
+  if (::mkdir(path.c_str(), 0777) != 0) {
+    if (errno == EEXIST) return;
+    throw storageError(errno, "make the folder", path);
+  }
+  if (const int failure = syncDirectory(parent)) throw storageError(failure, "sync the folder", parent);
+}
+
+// Opens a regular file: a pipe would wait for its writer, a device may never end.
+int openRegularFile(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) throw storageError(errno, "open", path);
+  struct stat status;
+  const int failure = ::fstat(descriptor, &status) != 0 ? errno
+                      : S_ISREG(status.st_mode)         ? 0
+                      : S_ISDIR(status.st_mode)         ? EISDIR
+                                                        : EINVAL;
+  if (failure == 0) return descriptor;
+  ::close(descriptor);
+  throw storageError(failure, failure == EINVAL ? "open (it is a pipe, a socket or a device, not a file)" : "open", path);
+}
+
 class LocalFileSystem : public FileSystem {
  public:
+  explicit LocalFileSystem(PathPolicy policy) : policy_(std::move(policy)) {}
+
   std::string uriOf(std::string_view path) const override { return "file:" + encodeUriPath(path); }
 
   std::optional<FileInfo> stat(const std::string& path) override {
+    policy_.check(path);
     struct stat status;
     if (::stat(path.c_str(), &status) == 0) return infoOf(path, status);
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
@@ -112,6 +145,7 @@ class LocalFileSystem : public FileSystem {
   std::vector<FileInfo> list(const std::string& directory) override { return listFrom(directory, {}); }
 
   std::vector<FileInfo> listFrom(const std::string& directory, std::string_view firstName) override {
+    policy_.check(directory);
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(directory.c_str()), &::closedir);
     if (!stream) {
       if (errno == ENOENT) return {};
@@ -141,8 +175,8 @@ class LocalFileSystem : public FileSystem {
   }
 
   std::string readAll(const std::string& path) override {
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (file.get() < 0) throw storageError(errno, "open", path);
+    policy_.check(path);
+    const FileDescriptor file(openRegularFile(path));
     struct stat status;
     if (::fstat(file.get(), &status) != 0) throw storageError(errno, "look at", path);
     std::string contents;
@@ -162,8 +196,8 @@ class LocalFileSystem : public FileSystem {
   }
 
   std::shared_ptr<arrow::io::RandomAccessFile> openInput(const std::string& path) override {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) throw storageError(errno, "open", path);
+    policy_.check(path);
+    const int descriptor = openRegularFile(path);
     auto file = arrow::io::ReadableFile::Open(descriptor);
     if (!file.ok()) {
       ::close(descriptor);
@@ -173,12 +207,14 @@ class LocalFileSystem : public FileSystem {
   }
 
   std::shared_ptr<arrow::io::OutputStream> openOutput(const std::string& path) override {
-    makeDirectories(parentOf(path));
+    policy_.check(path);
+    makeFolders(parentOf(path));
     return std::make_shared<LocalOutputStream>(path, LocalOutputStream::DirectorySync::AtClose);
   }
 
   void writeAtomically(const std::string& path, std::string_view contents) override {
-    makeDirectories(parentOf(path));
+    policy_.check(path);
+    makeFolders(parentOf(path));
     TemporaryFile temporary(path);
     temporary.writeAndSync(contents);
     if (::rename(temporary.path().c_str(), path.c_str()) != 0) throw storageError(errno, "replace", path);
@@ -189,7 +225,8 @@ class LocalFileSystem : public FileSystem {
 
   PutOutcome putIfAbsent(const std::string& path, std::string_view contents,
                          const std::function<void()>& temporaryWritten) override {
-    makeDirectories(parentOf(path));
+    policy_.check(path);
+    makeFolders(parentOf(path));
     TemporaryFile temporary(path);
     temporary.writeAndSync(contents);
     if (temporaryWritten) temporaryWritten();
@@ -207,37 +244,36 @@ class LocalFileSystem : public FileSystem {
   }
 
   void makeDirectories(const std::string& path) override {
-    struct stat status;
-    if (::stat(path.c_str(), &status) == 0) {
-      if (!S_ISDIR(status.st_mode)) throw storageError(ENOTDIR, "make the folder", path);
-      return;
-    }
-    if (path == "/") return;
-    const std::string parent = parentOf(path);
-    makeDirectories(parent);
-    if (::mkdir(path.c_str(), 0777) != 0) {
-      if (errno == EEXIST) return;
-      throw storageError(errno, "make the folder", path);
-    }
-    if (const int failure = syncDirectory(parent)) throw storageError(failure, "sync the folder", parent);
+    policy_.check(path);
+    makeFolders(path);
   }
 
+  // A link is removed itself, not what it leads to: only the way to it counts.
   void remove(const std::string& path) override {
+    policy_.check(parentOf(path));
     if (::unlink(path.c_str()) != 0 && errno != ENOENT && errno != ENOTDIR)
       throw storageError(errno, "delete", path);
   }
 
   void removeTree(const std::string& path) override {
+    policy_.check(path);
     std::error_code failure;
     std::filesystem::remove_all(path, failure);
     if (failure) throw storageError(failure.value(), "delete", path);
   }
+
+ private:
+  PathPolicy policy_;
 };
 
 }  // namespace
 
 std::shared_ptr<FileSystem> makeLocalFileSystem() {
-  return std::make_shared<LocalFileSystem>();
+  return makeLocalFileSystem(PathPolicy());
+}
+
+std::shared_ptr<FileSystem> makeLocalFileSystem(PathPolicy policy) {
+  return std::make_shared<LocalFileSystem>(std::move(policy));
 }
 
 }  // namespace thalweg

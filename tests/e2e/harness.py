@@ -38,14 +38,14 @@ class Broker:
 
 
 class Server:
-    """`thalweg serve` on a free port, perhaps with an armed fault point."""
+    """`thalweg serve` on a free port, perhaps with an armed fault point and more arguments."""
 
-    def __init__(self, program, fault=None):
+    def __init__(self, program, fault=None, arguments=()):
         environment = {key: value for key, value in os.environ.items() if key != "THALWEG_FAULT"}
         if fault:
             environment["THALWEG_FAULT"] = fault
         self.process = subprocess.Popen([program, "serve", "--port", "0", "--log-level", "warn", "--conf",
-                                         "spark.sql.streaming.minBatchesToRetain=5"],
+                                         "spark.sql.streaming.minBatchesToRetain=5", *arguments],
                                         stdout=subprocess.PIPE, text=True, env=environment)
         self.url = self.process.stdout.readline().split()[-1]
 

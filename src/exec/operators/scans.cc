@@ -1,5 +1,7 @@
 #include "exec/operators/scans.h"
 
+#include <algorithm>
+
 #include <arrow/api.h>
 
 #include "types/arrow_result.h"
@@ -130,7 +132,10 @@ std::unique_ptr<RunningOperator> PhysicalRange::start(Execution&) const {
   const __int128 distance = static_cast<__int128>(end_) - start_;
   const bool empty = distance == 0 || (distance > 0) != (step_ > 0);
   const __int128 count = empty ? 0 : (distance + step_ - (step_ > 0 ? 1 : -1)) / step_;
-  return std::make_unique<RunningRange>(schema(), start_, step_, static_cast<int64_t>(count), partitions_);
+  // The client names the number of partitions: no more than there are rows, and few enough to be tasks.
+  constexpr __int128 kMostPartitions = 1024;
+  const auto partitions = static_cast<int>(std::clamp<__int128>(partitions_, 1, std::clamp<__int128>(count, 1, kMostPartitions)));
+  return std::make_unique<RunningRange>(schema(), start_, step_, static_cast<int64_t>(count), partitions);
 }
 
 std::string PhysicalRange::describe() const {

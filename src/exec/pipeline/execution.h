@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -28,7 +29,7 @@ struct Execution {
   EvaluationContext evaluation(int partition = 0) const { return EvaluationContext{&batch, nullptr, partition}; }
 };
 
-// An operator while it runs. Its partitions are opened once each, by any threads at once; a reader belongs to one thread.
+// An operator while it runs. Its partitions are opened once each, by any threads at once; a reader serves one thread at a time.
 // Operators that need all their input first (aggregation, sorting) read it when their first partition is opened.
 class RunningOperator {
  public:
@@ -37,10 +38,13 @@ class RunningOperator {
   virtual std::unique_ptr<BatchReader> open(int partition) = 0;
 };
 
-// All batches of `count` partitions from `first` on, in order of partitions; they are read in parallel.
-std::vector<std::shared_ptr<arrow::RecordBatch>> collectPartitions(RunningOperator& running, int first, int count, Execution& execution);
-
 // All batches of all partitions, in order of partitions; partitions are read in parallel.
 std::vector<std::shared_ptr<arrow::RecordBatch>> collectAll(RunningOperator& running, Execution& execution);
+
+// Hands over the same batches in the same order, on the caller's thread, as they come: partitions are read in parallel, but
+// only a few ahead, each by a few megabytes, so that a slow consumer holds neither the pool's threads nor a large result.
+// Throws what a reader or `consume` throws, and Error of the execution's cancellation.
+void forEachBatch(RunningOperator& running, Execution& execution,
+                  const std::function<void(const std::shared_ptr<arrow::RecordBatch>&)>& consume);
 
 }  // namespace thalweg

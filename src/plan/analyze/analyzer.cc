@@ -14,6 +14,13 @@ namespace proto = spark::connect;
 // Each level of a plan costs a few stack frames here and in every later rule.
 constexpr int kMaxDepth = 1000;
 
+int notNegative(const std::string& name, int rows) {
+  if (rows >= 0) return rows;
+  throw Error("INVALID_LIMIT_LIKE_EXPRESSION.IS_NEGATIVE",
+              "The " + name + " of " + std::to_string(rows) + " rows is negative; give 0 or more.",
+              {{"name", name}, {"expr", std::to_string(rows)}, {"v", std::to_string(rows)}});
+}
+
 }  // namespace
 
 std::vector<std::string> parseNameParts(const std::string& name) { return sql::parseMultipartIdentifier(name); }
@@ -53,11 +60,11 @@ LogicalPtr RelationAnalyzer::analyzeKind(const proto::Relation& relation) {
     case proto::Relation::kSetOp: return setOperation(relation);
     case proto::Relation::kSort: return sort(relation);
     case proto::Relation::kLimit:
-      return std::make_shared<LogicalLimit>(relation.limit().limit(), 0, false, analyze(relation.limit().input()));
+      return std::make_shared<LogicalLimit>(notNegative("limit", relation.limit().limit()), 0, false, analyze(relation.limit().input()));
     case proto::Relation::kOffset:
-      return std::make_shared<LogicalLimit>(-1, relation.offset().offset(), false, analyze(relation.offset().input()));
+      return std::make_shared<LogicalLimit>(-1, notNegative("offset", relation.offset().offset()), false, analyze(relation.offset().input()));
     case proto::Relation::kTail:
-      return std::make_shared<LogicalLimit>(relation.tail().limit(), 0, true, analyze(relation.tail().input()));
+      return std::make_shared<LogicalLimit>(notNegative("tail", relation.tail().limit()), 0, true, analyze(relation.tail().input()));
     case proto::Relation::kShowString: return showString(relation);
     // How rows are spread over tasks changes no answer here.
     case proto::Relation::kRepartition: return analyze(relation.repartition().input());
