@@ -97,7 +97,7 @@ TEST_F(ConsumerPoolTest, ReadersOfTwoPartitionsDoNotEndEachOthersFetches) {
   const auto readInSteps = [&](int partition) {
     for (int64_t from = 0; from < 40; from += 4) {
       const KafkaRange range{.partition = {"t", partition}, .from = from, .until = from + 4, .pollTimeout = std::chrono::seconds(5)};
-      EXPECT_EQ(readAll(*pool, range).size(), 4u);
+      EXPECT_NO_THROW(EXPECT_EQ(readAll(*pool, range).size(), 4u));
     }
   };
   std::thread other([&] { readInSteps(0); });

@@ -61,6 +61,21 @@ TEST_F(CastSelectionTest, ElementsOutsideASliceOrOfRowsNotSelectedDoNotFail) {
   EXPECT_EQ(conditionOf([&] { cast(textLists(), *from, *to, Selection::of(4, {2, 3})); }), "CAST_INVALID_INPUT");
 }
 
+// Java's TimeUnit.SECONDS.toMicros and its cast of a double to long stop at the ends of the range.
+TEST_F(CastSelectionTest, SecondsBeyondTheRangeOfTimestampsStopAtItsEnds) {
+  arrow::Int64Builder longs;
+  throwIfFailed(longs.AppendValues({INT64_MAX, INT64_MIN, 2}));
+  arrow::DoubleBuilder doubles;
+  throwIfFailed(doubles.AppendValues({1e300, -1e300, 2}));
+  for (const auto& [input, from] : {std::pair(valueOrThrow(longs.Finish()), longType()), std::pair(valueOrThrow(doubles.Finish()), doubleType())}) {
+    const ArrayPtr result = cast(input, *from, *timestampType(), Selection::all(3));
+    const auto& micros = static_cast<const arrow::TimestampArray&>(*result);
+    EXPECT_EQ(micros.Value(0), INT64_MAX);
+    EXPECT_EQ(micros.Value(1), INT64_MIN);
+    EXPECT_EQ(micros.Value(2), 2'000'000);
+  }
+}
+
 TEST_F(CastSelectionTest, WhatANullStructHidesDoesNotFail) {
   const DataTypePtr from = DataType::structOf({{"a", stringType()}}), to = DataType::structOf({{"a", intType()}});
   arrow::StringBuilder texts;

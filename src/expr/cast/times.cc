@@ -82,6 +82,19 @@ ArrayPtr parseTexts(const ArrayPtr& input, const DataType& from, const DataType&
   return valueOrThrow(builder.Finish());
 }
 
+// Beyond the range both stop at its ends, as Java's conversions do.
+int64_t microsOfSeconds(int64_t seconds) {
+  int64_t micros = 0;
+  if (!__builtin_mul_overflow(seconds, kMicrosPerSecond, &micros)) return micros;
+  return seconds < 0 ? INT64_MIN : INT64_MAX;
+}
+
+int64_t microsOfSeconds(double seconds) {
+  const double micros = seconds * 1e6;
+  if (micros >= -9223372036854775808.0 && micros < 9223372036854775808.0) return static_cast<int64_t>(micros);
+  return micros < 0 ? INT64_MIN : INT64_MAX;
+}
+
 // Numbers are seconds since the epoch.
 ArrayPtr numbersToTimestamp(const ArrayPtr& input, const DataType& from, const CastKernelContext& context) {
   arrow::TimestampBuilder builder(toArrowType(*timestampType()), context.evaluation.memoryPool());
@@ -91,13 +104,13 @@ ArrayPtr numbersToTimestamp(const ArrayPtr& input, const DataType& from, const C
     throwIfFailed(builder.Reserve(values.length()));
     for (int64_t row = 0; row < values.length(); ++row) {
       if (values.IsNull(row) || !std::isfinite(values.Value(row))) builder.UnsafeAppendNull();
-      else builder.UnsafeAppend(static_cast<int64_t>(values.Value(row) * 1e6));
+      else builder.UnsafeAppend(microsOfSeconds(values.Value(row)));
     }
     return valueOrThrow(builder.Finish());
   }
   const ArrayPtr longs = castKernel(input, from, *longType(), context);
   return mapValues<arrow::TimestampBuilder, arrow::Int64Array>(longs, builder,
-                                                               [](int64_t seconds) { return seconds * kMicrosPerSecond; });
+                                                               [](int64_t seconds) { return microsOfSeconds(seconds); });
 }
 
 }  // namespace
