@@ -117,7 +117,8 @@ def test_a_checkpoint_that_lost_files_loses_no_rows(spark, root):
             path = f"{root}/{name}/checkpoint/{path}"
             shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
         for attempt in range(2):
-            assert run(f"{root}/{name}") == expected, (name, attempt)
+            answer = run(f"{root}/{name}")
+            assert answer == expected, (name, attempt, answer)
 
 
 def main():
