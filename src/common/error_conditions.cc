@@ -139,6 +139,7 @@ constexpr ErrorCondition kConditions[] = {
     {"SQL_CONF_NOT_FOUND", "42K0I", SparkNoSuchElement},
     {"SQL_TEXT_TOO_LONG", "54000", Parse},
     {"STORAGE_FAILURE", "58030", Spark},
+    {"STREAMING_CHECKPOINT_BEHIND_SINK", "XXKST", Spark},
     {"STREAMING_CHECKPOINT_LOG_CORRUPT", "XXKST", Spark},
     {"STREAMING_CHECKPOINT_MISSING_METADATA_FILE", "42K03", Spark},
     {"STREAMING_CHECKPOINT_SOURCES_CHANGED", "42K03", Spark},

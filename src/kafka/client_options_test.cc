@@ -158,7 +158,7 @@ TEST(KafkaClientOptions, TakesBootstrapServersAsJavaDoesAndRefusesTheRest) {
   for (const char* good : {"h:1", "a:1,b:2", " a:1 , b:2,", "[::1]:9092", "PLAINTEXT://h.x-y_z:9092", "n.servicebus.windows.net:9093"}) {
     EXPECT_NO_THROW(translate(good)) << good;
   }
-  for (const std::string bad : {std::string(1, '\0'), std::string("h"), std::string("h:"), std::string(":1"), std::string("h:x"),
+  for (const std::string& bad : {std::string(1, '\0'), std::string("h"), std::string("h:"), std::string(":1"), std::string("h:x"),
                                 std::string("h:70000"), std::string("h:0"), std::string("a:1,b"), std::string("h o:1")}) {
     EXPECT_THROW(translate(bad), Error) << bad;
   }

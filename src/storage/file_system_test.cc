@@ -15,6 +15,7 @@
 #include "storage/fault_file_system.h"
 #include "storage/file_system.h"
 #include "storage/resolved_put.h"
+#include "storage/storage_error.h"
 #include "storage/uri_path.h"
 
 namespace thalweg {
@@ -173,6 +174,11 @@ TEST(LocalFileSystem, SaysThatTheDiskIsFull) {
   const arrow::Status status = out->Write("x", 1);
   EXPECT_NE(status.message().find("the disk is full"), std::string::npos) << status.ToString();
   EXPECT_NE(status.message().find("/dev/full"), std::string::npos);
+  try {
+    throwIfStorageFailed(status, "write", "/dev/full");
+  } catch (const Error& error) {
+    EXPECT_EQ(error.text().find("Cannot write"), error.text().rfind("Cannot write")) << "said twice: " << error.text();
+  }
   EXPECT_FALSE(out->Close().ok()) << "a stream that lost bytes must not close as whole";
 }
 

@@ -29,7 +29,9 @@ Error storageError(int errorNumber, std::string_view action, std::string_view pa
 
 void throwIfStorageFailed(const arrow::Status& status, std::string_view action, std::string_view path) {
   if (status.ok()) return;
-  throw Error("STORAGE_FAILURE", fmt::format("Cannot {} {}: {}", action, path, status.message()),
+  // A stream of ours has said what and where already (describeStorageFailure).
+  const std::string& message = status.message();
+  throw Error("STORAGE_FAILURE", message.starts_with("Cannot ") ? message : fmt::format("Cannot {} {}: {}", action, path, message),
               {{"path", std::string(path)}});
 }
 

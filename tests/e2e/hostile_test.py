@@ -3,6 +3,7 @@
   hostile_test.py THALWEG
 """
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -83,6 +84,41 @@ def test_many_sessions_and_many_queries_at_once(server, spark):
         for _ in range(1000):
             request.session_id = str(uuid.uuid4())
             config(request, timeout=20)
+
+
+def test_a_checkpoint_that_lost_files_loses_no_rows(spark, root):
+    """A batch planned anew under the number of one that the table has would be skipped, records and all."""
+    clicks, corrupt, behind = f"{root}/clicks", "STREAMING_CHECKPOINT_LOG_CORRUPT", "STREAMING_CHECKPOINT_BEHIND_SINK"
+    os.mkdir(clicks)
+
+    def add(name):
+        with open(f"{clicks}/{name}.json", "w") as file:
+            file.write(f'{{"id": "{name}"}}\n')
+
+    def run(folder):
+        query = (spark.readStream.schema("id STRING").option("maxFilesPerTrigger", 1).json(clicks).writeStream.format("delta")
+                 .option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start(f"{folder}/table"))
+        try:
+            query.awaitTermination()
+        except PySparkException as error:
+            return next((name for name in (corrupt, behind) if f"[{name}]" in str(error)), str(error))
+        return sorted(row.id for row in spark.read.format("delta").load(f"{folder}/table").collect())
+
+    for name in "abc":
+        add(name)
+    assert run(f"{root}/whole") == ["a", "b", "c"]
+    add("d")
+    losses = {"last offsets": (["offsets/2"], corrupt), "all offsets": (["offsets"], corrupt),
+              "both logs": (["offsets", "commits"], behind), "two batches": (["offsets/1", "commits/1", "offsets/2", "commits/2"], behind),
+              "last commit": (["commits/2"], ["a", "b", "c", "d"]), "nothing": ([], ["a", "b", "c", "d"])}
+    for name, (lost, expected) in losses.items():
+        shutil.copytree(f"{root}/whole", f"{root}/{name}")
+        for path in lost:
+            path = f"{root}/{name}/checkpoint/{path}"
+            shutil.rmtree(path) if os.path.isdir(path) else os.remove(path)
+        for attempt in range(2):
+            answer = run(f"{root}/{name}")
+            assert answer == expected, (name, attempt, answer)
 
 
 def main():

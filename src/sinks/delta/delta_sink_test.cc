@@ -128,9 +128,15 @@ TEST_F(DeltaSinkTest, AReplayedBatchIsSkipped) {
   ASSERT_TRUE(runBatch(0, {{1, "a"}}));
   ASSERT_TRUE(runBatch(1, {{2, "b"}}));
   EXPECT_FALSE(runBatch(1, {{2, "b"}}));
-  EXPECT_FALSE(runBatch(0, {{1, "a"}}));
   log_ = std::make_shared<delta::DeltaLog>(table_);
   EXPECT_FALSE(runBatch(1, {{2, "b"}}));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "2/b"}));
+}
+
+TEST_F(DeltaSinkTest, ABatchBeforeTheTablesLastIsRefused) {
+  ASSERT_TRUE(runBatch(0, {{1, "a"}}));
+  ASSERT_TRUE(runBatch(1, {{2, "b"}}));
+  EXPECT_EQ(conditionOf([&] { runBatch(0, {{3, "c"}}); }), "STREAMING_CHECKPOINT_BEHIND_SINK");
   EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "2/b"}));
 }
 

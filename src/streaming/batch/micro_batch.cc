@@ -88,6 +88,16 @@ void MicroBatchExecution::checkSources(const OffsetEntry& logged) const {
 void MicroBatchExecution::restore() {
   committed_.assign(sources_.size(), std::nullopt);
   const auto latest = checkpoint_.offsets().latest();
+  // Offsets are written before a batch runs: where they are missing, the batch would be planned again, over other records,
+  // and the sink would skip it as done.
+  const auto finished = checkpoint_.commits().latest();
+  if (finished && (!latest || *finished > *latest)) {
+    throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
+                "The checkpoint " + checkpoint_.folder().path + " has finished batch " + std::to_string(*finished) +
+                    " but not its offsets: files of it are lost. Restore offsets/" + std::to_string(*finished) +
+                    ", or start with a new checkpoint.",
+                {{"path", checkpoint_.folder().path}});
+  }
   if (!latest) return;
   auto logged = checkpoint_.readOffsets(*latest);
   checkSources(*logged);
