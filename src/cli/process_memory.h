@@ -3,9 +3,9 @@
 
 namespace thalweg::cli {
 
-// Arrow's buffers and everything else share the C library's allocator: a second one beside it keeps tens of megabytes of
-// its own free. An ARROW_DEFAULT_MEMORY_POOL or MALLOC_ARENA_MAX that the user has set stays. Called first in main: Arrow
-// reads its choice once.
+// Arrow's buffers and everything else share the C library's allocator: a second one beside it keeps tens of
+// megabytes of its own free. An ARROW_DEFAULT_MEMORY_POOL or MALLOC_ARENA_MAX that the user has set stays.
+// Called first in main: Arrow reads its choice once.
 void setUpMemory();
 
 }  // namespace thalweg::cli

@@ -75,6 +75,29 @@ arrow::Compression::type codecOf(ParquetWriteOptions::Compression compression) {
   throw internalError("unknown Parquet compression");
 }
 
+std::shared_ptr<parquet::WriterProperties> writerProperties(const arrow::Schema& schema,
+                                                            const ParquetWriteOptions& options,
+                                                            arrow::MemoryPool* pool) {
+  parquet::WriterProperties::Builder builder;
+  builder.memory_pool(pool)
+      ->compression(codecOf(options.compression))
+      ->data_pagesize(kPageBytes)
+      ->dictionary_pagesize_limit(kDictionaryBytes)
+      ->max_row_group_length(options.rowGroupRows)
+      ->enable_store_decimal_as_integer();
+  // Times rarely repeat and come nearly in order: differences are smaller than a dictionary, and found
+  // without hashing.
+  for (const auto& field : schema.fields()) {
+    // The library keys columns by dotted path, under which a name with a dot may be another, nested column
+    // too.
+    if (field->type()->id() != arrow::Type::TIMESTAMP || field->name().find('.') != std::string::npos)
+      continue;
+    builder.disable_dictionary(field->name())
+        ->encoding(field->name(), parquet::Encoding::DELTA_BINARY_PACKED);
+  }
+  return builder.build();
+}
+
 // The library's schema under Spark's root name.
 std::shared_ptr<parquet::schema::GroupNode> sparkRoot(const arrow::Schema& schema,
                                                       const parquet::WriterProperties& properties,
@@ -101,14 +124,7 @@ class ParquetFileWriter::Implementation {
         options_(std::move(options)),
         pool_(arrow::default_memory_pool()),
         schema_(storedSchema(*schema)) {
-    const auto properties = parquet::WriterProperties::Builder()
-                                .memory_pool(&pool_)
-                                ->compression(codecOf(options_.compression))
-                                ->data_pagesize(kPageBytes)
-                                ->dictionary_pagesize_limit(kDictionaryBytes)
-                                ->max_row_group_length(options_.rowGroupRows)
-                                ->enable_store_decimal_as_integer()
-                                ->build();
+    const auto properties = writerProperties(*schema_, options_, &pool_);
     const auto arrowProperties = parquet::ArrowWriterProperties::Builder().set_use_threads(false)->build();
     auto keyValues = std::make_shared<arrow::KeyValueMetadata>();
     keyValues->Append(kRowMetadataKey, toSchemaJson(*asNullable(schema)));

@@ -10,6 +10,8 @@ namespace thalweg {
 namespace {
 
 constexpr int64_t kMessagesAtOnce = 4096;
+// A batch passes from the parser to the writer while the processor's caches still hold most of it.
+constexpr int64_t kMaxBatchRows = 16384;
 
 class KafkaReader final : public BatchReader {
  public:
@@ -33,6 +35,7 @@ class KafkaReader final : public BatchReader {
   // Arrow's binary columns count their bytes in 32 bits.
   static ReadRequest bounded(ReadRequest request) {
     request.maxBatchBytes = std::min<int64_t>(request.maxBatchBytes, 1 << 30);
+    request.maxBatchRows = std::min(request.maxBatchRows, kMaxBatchRows);
     return request;
   }
 
