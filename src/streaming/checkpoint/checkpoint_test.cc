@@ -135,7 +135,7 @@ TEST(MetadataLog, RefusesVersion2ByName) {
     MetadataLog(folder, {FaultPoint::SourceLogBefore, FaultPoint::SourceLogBefore, FaultPoint::SourceLogBefore}).read(3);
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.condition(), "UNSUPPORTED_FEATURE");
+    EXPECT_EQ(error.condition(), "UNSUPPORTED_FEATURE.THALWEG");
     EXPECT_NE(error.text().find("/c/offsets/3"), std::string::npos);
   }
 }
