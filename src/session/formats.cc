@@ -63,8 +63,9 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs) {
   };
   format.openBatchWrite = [logs](const WriteDefinition& write, const FileSystemRegistry& files, SaveMode mode,
                                  const SchemaPtr& schema) -> std::unique_ptr<BatchWrite> {
+    // Unlike a stream's rows and SQL's INSERT, a DataFrame's are not cast: other types are refused, as by Delta.
     return beginDeltaWrite(logs->get(files.resolve(writePath(write))), mode, schema,
-                           DeltaWriteOptions::parse(write.options, write.partitionColumns), storeAssignment(write.timeZone));
+                           DeltaWriteOptions::parse(write.options, write.partitionColumns));
   };
   return format;
 }
