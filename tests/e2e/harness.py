@@ -1,4 +1,5 @@
 """Processes and checks that the end-to-end tests share."""
+import atexit
 import glob
 import json
 import multiprocessing
@@ -20,6 +21,12 @@ except ImportError as missing:
     raise SystemExit(SKIPPED)
 
 CLICK = "user_id STRING, product_id STRING, action STRING, timestamp TIMESTAMP, price DOUBLE"
+def ends_with_us(process):
+    """A test that fails must not leave processes behind: they would hold its output open."""
+    atexit.register(lambda: process.poll() is None and process.kill())
+    return process
+
+
 # Clients are forked before this process makes a channel; gRPC allows that, and no client pays for its imports.
 FORK = multiprocessing.get_context("fork")
 
@@ -28,8 +35,8 @@ class Broker:
     """`thalweg demo-broker`; `facts` is what it says of its events."""
 
     def __init__(self, program, events, partitions):
-        self.process = subprocess.Popen([program, "demo-broker", "--events", str(events), "--partitions", str(partitions)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process = ends_with_us(subprocess.Popen([program, "demo-broker", "--events", str(events), "--partitions", str(partitions)],
+                                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
         self.facts = json.loads(self.process.stdout.readline())
 
     def end(self):
@@ -44,9 +51,9 @@ class Server:
         environment = {key: value for key, value in os.environ.items() if key != "THALWEG_FAULT"}
         if fault:
             environment["THALWEG_FAULT"] = fault
-        self.process = subprocess.Popen([program, "serve", "--port", "0", "--log-level", "warn", "--conf",
-                                         "spark.sql.streaming.minBatchesToRetain=5", *arguments],
-                                        stdout=subprocess.PIPE, text=True, env=environment)
+        self.process = ends_with_us(subprocess.Popen([program, "serve", "--port", "0", "--log-level", "warn", "--conf",
+                                                      "spark.sql.streaming.minBatchesToRetain=5", *arguments],
+                                                     stdout=subprocess.PIPE, text=True, env=environment))
         self.url = self.process.stdout.readline().split()[-1]
 
     def kill(self):

@@ -8,7 +8,8 @@ import harness
 
 # What the broker keeps in four partitions.
 EVENTS = 100_000
-RECORDS_PER_BATCH = 1_000
+# Enough batches that eight kills, each a few batches after the last, all come before the job's end.
+RECORDS_PER_BATCH = 250
 KILLS = 8
 
 
