@@ -12,7 +12,11 @@ if(MOLD_PROGRAM)
   add_link_options(-fuse-ld=mold)
 endif()
 
-add_compile_options(-Wall -Wextra -Wno-unused-parameter -fpch-preprocess)
+add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # ccache asks it of precompiled headers.
+  add_compile_options(-fpch-preprocess)
+endif()
 if(THALWEG_SANITIZE)
   add_compile_options(-fsanitize=${THALWEG_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${THALWEG_SANITIZE})
