@@ -3,6 +3,7 @@
 #include <spark/connect/base.pb.h>
 
 #include "common/error.h"
+#include "exec/pipeline/write.h"
 #include "exec/planner/planner.h"
 #include "plan/optimize/optimizer.h"
 #include "session/results.h"
@@ -124,24 +125,7 @@ void Session::write(const proto::WriteOperation& operation, CancellationToken ca
   execution.batch = batchContext();
   execution.cancellation = std::move(cancellation);
   execution.pool = &server_->pool;
-  try {
-    const PhysicalPtr physical = planPhysical(plan, execution.batch);
-    const auto running = physical->start(execution);
-    execution.pool->runAll(running->numPartitions(), [&](int partition) {
-      auto reader = running->open(partition);
-      auto writer = batchWrite->openTask(partition);
-      while (auto batch = reader->next()) {
-        execution.cancellation.throwIfCancelled();
-        writer->write(batch);
-      }
-      writer->close();
-    });
-    execution.cancellation.throwIfCancelled();
-  } catch (...) {
-    batchWrite->abort();
-    throw;
-  }
-  batchWrite->commit();
+  writeRows(*planPhysical(plan, execution.batch), execution, *batchWrite);
 }
 
 }  // namespace thalweg

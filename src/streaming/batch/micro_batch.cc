@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "common/logging.h"
+#include "exec/pipeline/write.h"
 #include "exec/planner/planner.h"
 #include "plan/optimize/optimizer.h"
 
@@ -182,23 +183,7 @@ void MicroBatchExecution::runAndCommit(QueryProgress* progress) {
       logInfo("query {}: batch {} is in the sink already", checkpoint_.queryId(), batchId_);
       return;
     }
-    try {
-      const auto running = physical_->start(execution);
-      execution.pool->runAll(running->numPartitions(), [&](int partition) {
-        auto reader = running->open(partition);
-        auto writer = write->openTask(partition);
-        while (auto batch = reader->next()) {
-          execution.cancellation.throwIfCancelled();
-          writer->write(batch);
-        }
-        writer->close();
-      });
-      execution.cancellation.throwIfCancelled();
-    } catch (...) {
-      write->abort();
-      throw;
-    }
-    write->commit();
+    writeRows(*physical_, execution, *write);
     progress->numOutputRows = write->numOutputRows();
   });
   for (size_t i = 0; i < sources_.size(); ++i) progress->sources[i].numInputRows = execution.streamRows[i];
