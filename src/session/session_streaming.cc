@@ -46,8 +46,8 @@ const char* nameOf(OutputMode mode) {
   return mode == OutputMode::Append ? "append" : mode == OutputMode::Update ? "update" : "complete";
 }
 
-// Which plans may run in which mode. Stateful operators arrive with their own rows in this table.
-void checkOutputMode(const LogicalNode& node, OutputMode mode) {
+// Which operators may stand over a stream, whatever the mode.
+void checkOperators(const LogicalNode& node) {
   if (node.isStreaming()) {
     switch (node.kind()) {
       case LogicalKind::Aggregate: throw unsupported("An aggregation over a stream");
@@ -66,11 +66,11 @@ void checkOutputMode(const LogicalNode& node, OutputMode mode) {
       default: break;
     }
   }
-  for (const LogicalPtr& child : node.children()) checkOutputMode(*child, mode);
+  for (const LogicalPtr& child : node.children()) checkOperators(*child);
 }
 
 void checkModeOfPlan(const LogicalNode& plan, OutputMode mode) {
-  checkOutputMode(plan, mode);
+  checkOperators(plan);
   if (mode == OutputMode::Complete) {
     throw Error("STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION",
                 "The output mode complete needs an aggregation over the stream.",

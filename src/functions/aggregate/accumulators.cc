@@ -271,7 +271,7 @@ class First final : public Aggregator {
 
 }  // namespace
 
-std::unique_ptr<Aggregator> makeCount(size_t) { return std::make_unique<Count>(); }
+std::unique_ptr<Aggregator> makeCount() { return std::make_unique<Count>(); }
 
 std::unique_ptr<Aggregator> makeSum(const DataTypePtr& input, const DataTypePtr& result, bool ansi) {
   if (input->id() == TypeId::Decimal) return std::make_unique<DecimalSum>(input, result, false, ansi);

@@ -19,8 +19,7 @@ ExpressionPtr makeAggregateCall(const FunctionCall& call, std::string name, std:
 }
 
 ExpressionPtr resolveCount(const FunctionCall& call, const FunctionContext&) {
-  const size_t numArguments = call.arguments.size();
-  return makeAggregateCall(call, "count", call.arguments, longType(), false, [numArguments] { return makeCount(numArguments); });
+  return makeAggregateCall(call, "count", call.arguments, longType(), false, [] { return makeCount(); });
 }
 
 // The argument as a number of its summing kind.
