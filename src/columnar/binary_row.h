@@ -1,10 +1,12 @@
-// Spark's binary row (UnsafeRow): the encoding of keys and values of state, and of anything that must be its bytes.
+// Spark's binary row (UnsafeRow): the encoding of keys and values of state, and of anything that must be its
+// bytes.
 //
-// A row is a bitset of nulls in 8-byte words, then 8 bytes a field, then a tail; numbers are little-endian. Fixed values lie
-// in their field, zero-padded; a variable one has there (offset in the row << 32 | size) and its bytes in the tail, zero-padded
-// to 8. Nested structs are rows of their own. Arrays: number of elements (8 bytes), bitset of nulls, elements packed by their
-// width, padded to 8, tail with offsets from the array's start. Maps: size of the key array (8 bytes), key array, value array.
-// Decimals of more than 18 digits and calendar intervals keep 16 bytes in a row's tail even when null (not in arrays).
+// A row is a bitset of nulls in 8-byte words, then 8 bytes a field, then a tail; numbers are little-endian.
+// Fixed values lie in their field, zero-padded; a variable one has there (offset in the row << 32 | size) and
+// its bytes in the tail, zero-padded to 8. Nested structs are rows of their own. Arrays: number of elements
+// (8 bytes), bitset of nulls, elements packed by their width, padded to 8, tail with offsets from the array's
+// start. Maps: size of the key array (8 bytes), key array, value array. Decimals of more than 18 digits and
+// calendar intervals keep 16 bytes in a row's tail even when null (not in arrays).
 #pragma once
 
 #include <cstdint>
@@ -43,22 +45,25 @@ class BinaryRows {
 // Arrow columns → binary rows. Immutable; safe on any thread.
 class BinaryRowEncoder {
  public:
-  // Keys: −0.0 becomes 0.0 and every NaN the same one, as Spark normalizes what it groups or joins by. Values are kept.
+  // Keys: −0.0 becomes 0.0 and every NaN the same one, as Spark normalizes what it groups or joins by. Values
+  // are kept.
   enum class Floats { Keep, Normalize };
 
   // Throws Error UNSUPPORTED_FEATURE for types without an encoding here (variants).
   explicit BinaryRowEncoder(std::vector<DataTypePtr> types, Floats floats = Floats::Keep);
 
-  // Appends rows [begin, end) of the columns to `out`; columns[i] has the type of column i. No allocation a row.
-  void encode(const std::vector<std::shared_ptr<arrow::Array>>& columns, int64_t begin, int64_t end, BinaryRows* out) const;
+  // Appends rows [begin, end) of the columns to `out`; columns[i] has the type of column i. No allocation a
+  // row.
+  void encode(const std::vector<std::shared_ptr<arrow::Array>>& columns, int64_t begin, int64_t end,
+              BinaryRows* out) const;
 
  private:
   std::vector<DataTypePtr> types_;
   Floats floats_;
 };
 
-// Binary rows → Arrow columns. Rows are foreign bytes: offsets, sizes and counts are checked, and the work that a row can
-// ask for is bounded by its size. Used by one thread.
+// Binary rows → Arrow columns. Rows are foreign bytes: offsets, sizes and counts are checked, and the work
+// that a row can ask for is bounded by its size. Used by one thread.
 class BinaryRowDecoder {
  public:
   // What the rows are decides the condition of the Error that a malformed one throws:

@@ -10,7 +10,8 @@ using namespace binary_row;
 
 [[noreturn]] void throwMalformed() {
   throw Error("STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE",
-              "A state key does not have the form of its schema: a value lies outside its row. The query's stateful operators "
+              "A state key does not have the form of its schema: a value lies outside its row. The query's "
+              "stateful operators "
               "may differ from those that wrote the checkpoint, or the file is damaged.",
               {{"errorMsg", "a value lies outside its row"}});
 }
@@ -65,7 +66,8 @@ void BinaryRowSplitter::appendRest(std::string_view row, std::string* out) const
 void BinaryRowSplitter::appendJoined(std::string_view prefix, std::string_view rest, std::string* out) const {
   RowCopy copy(types_.size(), out);
   for (size_t i = 0; i < numPrefix_; ++i) copy.add(*types_[i], prefix, numPrefix_, i);
-  for (size_t i = numPrefix_; i < types_.size(); ++i) copy.add(*types_[i], rest, types_.size() - numPrefix_, i - numPrefix_);
+  for (size_t i = numPrefix_; i < types_.size(); ++i)
+    copy.add(*types_[i], rest, types_.size() - numPrefix_, i - numPrefix_);
 }
 
 }  // namespace thalweg

@@ -1,4 +1,5 @@
-// Binary rows from foreign hands. A row that is accepted is one that can be written again and read to the same values.
+// Binary rows from foreign hands. A row that is accepted is one that can be written again and read to the
+// same values.
 #include <cstdint>
 
 #include <arrow/api.h>
@@ -15,7 +16,8 @@ using namespace thalweg;
 std::vector<DataTypePtr> types() {
   std::vector<DataTypePtr> result;
   const auto schema = parseSchemaDdl(
-      "b BOOLEAN, i INT, l BIGINT, d DOUBLE, s STRING, n DECIMAL(10, 2), m DECIMAL(38, 4), t STRUCT<x: TIMESTAMP, y: STRING>, "
+      "b BOOLEAN, i INT, l BIGINT, d DOUBLE, s STRING, n DECIMAL(10, 2), m DECIMAL(38, 4), t STRUCT<x: "
+      "TIMESTAMP, y: STRING>, "
       "a ARRAY<ARRAY<STRING>>, p MAP<STRING, STRUCT<z: SMALLINT, w: ARRAY<DECIMAL(20, 0)>>>");
   for (const StructField& field : schema->fields()) result.push_back(field.type);
   return result;

@@ -29,7 +29,8 @@ nlohmann::json recorded() {
 
 std::string fromHex(const std::string& hex) {
   std::string bytes;
-  for (size_t i = 0; i < hex.size(); i += 2) bytes.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+  for (size_t i = 0; i < hex.size(); i += 2)
+    bytes.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
   return bytes;
 }
 
@@ -45,7 +46,9 @@ std::vector<DataTypePtr> typesOf(const Schema& schema) {
   return types;
 }
 
-std::vector<DataTypePtr> typesOf(const char* ddl) { return typesOf(*parseSchemaDdl(ddl)); }
+std::vector<DataTypePtr> typesOf(const char* ddl) {
+  return typesOf(*parseSchemaDdl(ddl));
+}
 
 Arrays decode(const std::vector<DataTypePtr>& types, const std::vector<std::string_view>& rows,
               BinaryRowDecoder::Role role = BinaryRowDecoder::Role::Value) {
@@ -106,12 +109,16 @@ TEST(BinaryRow, SparksRowsHaveSparksValues) {
     }
   };
   valuesOf("primitives", {"[true]", "[1]", "[-2]", "[3]", "[-4]", "[1.5]", "[-2.25]"});
-  valuesOf("strings", {"[\"\"]", "[\"a\"]", "[\"12345678\"]", "[\"Grüße an alle\"]", "[\"\\u0000\\u007F\"]", "[\"\"]"});
-  valuesOf("decimals", {"[\"123.45\"]", "[\"-123.45\"]", "[\"123456789012345678901.23\"]", "[\"-1\"]", "[\"0\"]", "[null]", "[\"x\"]"});
-  valuesOf("struct", {R"([{"x": 1, "y": "abc", "z": null}])", R"([{"w": {"s": "2026-01-01 00:00:00", "e": "2026-01-01 00:01:00"}}])"});
-  valuesOf("arrays", {"[[1, null, 3]]", R"([["a", null, "longer than eight"]])", "[[true, false, null]]", "[[]]", "[[1, 2, 3]]",
-                      "[[1.5, null]]", "[[1]]"});
-  valuesOf("maps", {R"([[["a", 1], ["b", null]]])", R"([[[1, ["x"]]]])", "[[]]", R"([{"m": [["k", {"v": 1}]]}])"});
+  valuesOf("strings",
+           {"[\"\"]", "[\"a\"]", "[\"12345678\"]", "[\"Grüße an alle\"]", "[\"\\u0000\\u007F\"]", "[\"\"]"});
+  valuesOf("decimals", {"[\"123.45\"]", "[\"-123.45\"]", "[\"123456789012345678901.23\"]", "[\"-1\"]",
+                        "[\"0\"]", "[null]", "[\"x\"]"});
+  valuesOf("struct", {R"([{"x": 1, "y": "abc", "z": null}])",
+                      R"([{"w": {"s": "2026-01-01 00:00:00", "e": "2026-01-01 00:01:00"}}])"});
+  valuesOf("arrays", {"[[1, null, 3]]", R"([["a", null, "longer than eight"]])", "[[true, false, null]]",
+                      "[[]]", "[[1, 2, 3]]", "[[1.5, null]]", "[[1]]"});
+  valuesOf("maps",
+           {R"([[["a", 1], ["b", null]]])", R"([[[1, ["x"]]]])", "[[]]", R"([{"m": [["k", {"v": 1}]]}])"});
   // 1 year 2 months, 3 days, 4 h 5 min 6.5 s.
   valuesOf("calendar", {"[[14, 3, 14706500000000]]", "[null]", "[\"x\"]"});
 }
@@ -158,14 +165,26 @@ TEST(BinaryRow, EachRowHasItsOwnSizeAndRowsAreAppended) {
   encoder.encode(columns, 1, 3, &rows);
   encoder.encode(columns, 0, 1, &rows);
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(toHex(rows[0]), "0100000000000000" "0000000000000000" "0200000000000000");
-  EXPECT_EQ(toHex(rows[1]), "0200000000000000" "0900000018000000" "0000000000000000" "3132333435363738" "3900000000000000");
-  EXPECT_EQ(toHex(rows[2]), "0000000000000000" "0000000018000000" "0100000000000000");
+  EXPECT_EQ(toHex(rows[0]),
+            "0100000000000000"
+            "0000000000000000"
+            "0200000000000000");
+  EXPECT_EQ(toHex(rows[1]),
+            "0200000000000000"
+            "0900000018000000"
+            "0000000000000000"
+            "3132333435363738"
+            "3900000000000000");
+  EXPECT_EQ(toHex(rows[2]),
+            "0000000000000000"
+            "0000000018000000"
+            "0100000000000000");
 }
 
 TEST(BinaryRow, MalformedRowsAreRefusedByName) {
   const auto types = typesOf("s STRING, a ARRAY<STRING>, m MAP<STRING, INT>, d DECIMAL(38, 0)");
-  const BinaryRows good = encode(types, columnsOf(types, {R"(["abc"])", R"([["x", "y"]])", R"([[["k", 1]]])", R"(["5"])"}));
+  const BinaryRows good =
+      encode(types, columnsOf(types, {R"(["abc"])", R"([["x", "y"]])", R"([[["k", 1]]])", R"(["5"])"}));
   const std::string row(good[0]);
   const auto refused = [&](std::string bad, BinaryRowDecoder::Role role, const char* condition) {
     try {
@@ -178,7 +197,8 @@ TEST(BinaryRow, MalformedRowsAreRefusedByName) {
   const char* kValue = "STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE";
   EXPECT_FALSE(refused(row, BinaryRowDecoder::Role::Value, kValue));
   EXPECT_TRUE(refused(row.substr(0, 32), BinaryRowDecoder::Role::Value, kValue)) << "cut";
-  EXPECT_TRUE(refused(row.substr(0, 39), BinaryRowDecoder::Role::Key, "STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE"));
+  EXPECT_TRUE(refused(row.substr(0, 39), BinaryRowDecoder::Role::Key,
+                      "STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE"));
   for (size_t slot = 8; slot < 40; slot += 8) {
     std::string outside = row;
     outside[slot + 6] = 1;  // the offset becomes 65536 and more
@@ -211,8 +231,8 @@ TEST(BinaryRow, ARowCannotAskForMoreWorkThanItsSizeAllows) {
 
 TEST(BinaryRowFields, ARowIsItsPartsJoined) {
   const auto types = typesOf("a STRING, b BIGINT, c DECIMAL(30, 2), d STRUCT<x: INT, y: STRING>");
-  const Arrays columns = columnsOf(
-      types, {R"(["abc", null])", "[1, 2]", R"([null, "-12.50"])", R"([{"x": 1, "y": "longer than eight"}, null])"});
+  const Arrays columns = columnsOf(types, {R"(["abc", null])", "[1, 2]", R"([null, "-12.50"])",
+                                           R"([{"x": 1, "y": "longer than eight"}, null])"});
   const BinaryRows whole = encode(types, columns);
   for (size_t cut = 0; cut <= types.size(); ++cut) {
     const BinaryRowSplitter splitter(types, cut);

@@ -25,10 +25,14 @@ struct Murmur3 {
     hash = (hash ^ hash >> 13) * 0xC2B2AE35u;
     return hash ^ hash >> 16;
   }
-  static uint32_t ofInt(int32_t value, uint32_t seed) { return finish(mixHash(seed, mixKey(static_cast<uint32_t>(value))), 4); }
+  static uint32_t ofInt(int32_t value, uint32_t seed) {
+    return finish(mixHash(seed, mixKey(static_cast<uint32_t>(value))), 4);
+  }
   static uint32_t ofLong(int64_t value, uint32_t seed) {
     const auto bits = static_cast<uint64_t>(value);
-    return finish(mixHash(mixHash(seed, mixKey(static_cast<uint32_t>(bits))), mixKey(static_cast<uint32_t>(bits >> 32))), 8);
+    return finish(mixHash(mixHash(seed, mixKey(static_cast<uint32_t>(bits))),
+                          mixKey(static_cast<uint32_t>(bits >> 32))),
+                  8);
   }
   // Spark's own form: the bytes behind the last whole word are mixed one by one, as signed numbers.
   static uint32_t ofBytes(View bytes, uint32_t seed) {
@@ -38,15 +42,17 @@ struct Murmur3 {
       std::memcpy(&word, bytes.data() + at, 4);
       seed = mixHash(seed, mixKey(word));
     }
-    for (; at < bytes.size(); ++at) seed = mixHash(seed, mixKey(static_cast<uint32_t>(static_cast<signed char>(bytes[at]))));
+    for (; at < bytes.size(); ++at)
+      seed = mixHash(seed, mixKey(static_cast<uint32_t>(static_cast<signed char>(bytes[at]))));
     return finish(seed, static_cast<uint32_t>(bytes.size()));
   }
 };
 
 struct XxHash64 {
   using Hash = uint64_t;
-  static constexpr uint64_t k1 = 0x9E3779B185EBCA87ULL, k2 = 0xC2B2AE3D27D4EB4FULL, k3 = 0x165667B19E3779F9ULL,
-                            k4 = 0x85EBCA77C2B2AE63ULL, k5 = 0x27D4EB2F165667C5ULL;
+  static constexpr uint64_t k1 = 0x9E3779B185EBCA87ULL, k2 = 0xC2B2AE3D27D4EB4FULL,
+                            k3 = 0x165667B19E3779F9ULL, k4 = 0x85EBCA77C2B2AE63ULL,
+                            k5 = 0x27D4EB2F165667C5ULL;
   static uint64_t finish(uint64_t hash) {
     hash = (hash ^ hash >> 33) * k2;
     hash = (hash ^ hash >> 29) * k3;
@@ -76,7 +82,8 @@ struct XxHash64 {
       for (; at + 32 <= bytes.size(); at += 32) {
         for (size_t i = 0; i < 4; ++i) lanes[i] = std::rotl(lanes[i] + word(at + 8 * i) * k2, 31) * k1;
       }
-      hash = std::rotl(lanes[0], 1) + std::rotl(lanes[1], 7) + std::rotl(lanes[2], 12) + std::rotl(lanes[3], 18);
+      hash =
+          std::rotl(lanes[0], 1) + std::rotl(lanes[1], 7) + std::rotl(lanes[2], 12) + std::rotl(lanes[3], 18);
       for (const uint64_t lane : lanes) hash = (hash ^ round(lane)) * k1 + k4;
     } else {
       hash = seed + k5;
@@ -89,7 +96,8 @@ struct XxHash64 {
       hash = std::rotl(hash ^ static_cast<uint64_t>(half) * k1, 23) * k2 + k3;
       at += 4;
     }
-    for (; at < bytes.size(); ++at) hash = std::rotl(hash ^ static_cast<uint64_t>(static_cast<unsigned char>(bytes[at])) * k5, 11) * k1;
+    for (; at < bytes.size(); ++at)
+      hash = std::rotl(hash ^ static_cast<uint64_t>(static_cast<unsigned char>(bytes[at])) * k5, 11) * k1;
     return finish(hash);
   }
 };
@@ -100,29 +108,39 @@ std::string shortestBytes(const arrow::Decimal128& value) {
   std::string bytes(little.rbegin(), little.rend());
   size_t start = 0;
   while (start + 1 < bytes.size()) {
-    const auto first = static_cast<unsigned char>(bytes[start]), second = static_cast<unsigned char>(bytes[start + 1]);
-    if ((first == 0 && second < 0x80) || (first == 0xFF && second >= 0x80)) ++start;
-    else break;
+    const auto first = static_cast<unsigned char>(bytes[start]),
+               second = static_cast<unsigned char>(bytes[start + 1]);
+    if ((first == 0 && second < 0x80) || (first == 0xFF && second >= 0x80))
+      ++start;
+    else
+      break;
   }
   return bytes.substr(start);
 }
 
 // The hash of one value, `seed` where it is null: hashes of several values run through them one by one.
 template <typename H>
-typename H::Hash hashValue(const DataType& type, const arrow::Array& array, int64_t row, typename H::Hash seed) {
+typename H::Hash hashValue(const DataType& type, const arrow::Array& array, int64_t row,
+                           typename H::Hash seed) {
   if (array.IsNull(row)) return seed;
   switch (type.id()) {
-    case TypeId::Void: return seed;
-    case TypeId::Boolean: return H::ofInt(static_cast<const arrow::BooleanArray&>(array).Value(row), seed);
-    case TypeId::Byte: return H::ofInt(array.data()->GetValues<int8_t>(1)[row], seed);
-    case TypeId::Short: return H::ofInt(array.data()->GetValues<int16_t>(1)[row], seed);
+    case TypeId::Void:
+      return seed;
+    case TypeId::Boolean:
+      return H::ofInt(static_cast<const arrow::BooleanArray&>(array).Value(row), seed);
+    case TypeId::Byte:
+      return H::ofInt(array.data()->GetValues<int8_t>(1)[row], seed);
+    case TypeId::Short:
+      return H::ofInt(array.data()->GetValues<int16_t>(1)[row], seed);
     case TypeId::Int:
     case TypeId::Date:
-    case TypeId::YearMonthInterval: return H::ofInt(array.data()->GetValues<int32_t>(1)[row], seed);
+    case TypeId::YearMonthInterval:
+      return H::ofInt(array.data()->GetValues<int32_t>(1)[row], seed);
     case TypeId::Long:
     case TypeId::Timestamp:
     case TypeId::TimestampNtz:
-    case TypeId::DayTimeInterval: return H::ofLong(array.data()->GetValues<int64_t>(1)[row], seed);
+    case TypeId::DayTimeInterval:
+      return H::ofLong(array.data()->GetValues<int64_t>(1)[row], seed);
     case TypeId::Float: {
       const float value = array.data()->GetValues<float>(1)[row];
       if (value == 0) return H::ofInt(0, seed);
@@ -139,10 +157,12 @@ typename H::Hash hashValue(const DataType& type, const arrow::Array& array, int6
       return H::ofBytes(shortestBytes(value), seed);
     }
     case TypeId::String:
-    case TypeId::Binary: return H::ofBytes(static_cast<const arrow::BinaryArray&>(array).GetView(row), seed);
+    case TypeId::Binary:
+      return H::ofBytes(static_cast<const arrow::BinaryArray&>(array).GetView(row), seed);
     case TypeId::Array: {
       const auto& list = static_cast<const arrow::ListArray&>(array);
-      for (int64_t i = list.value_offset(row); i < list.value_offset(row + 1); ++i) seed = hashValue<H>(*type.element(), *list.values(), i, seed);
+      for (int64_t i = list.value_offset(row); i < list.value_offset(row + 1); ++i)
+        seed = hashValue<H>(*type.element(), *list.values(), i, seed);
       return seed;
     }
     case TypeId::Struct: {
@@ -152,7 +172,8 @@ typename H::Hash hashValue(const DataType& type, const arrow::Array& array, int6
       }
       return seed;
     }
-    default: throw unsupported("The hash of a value of type " + type.sqlString());
+    default:
+      throw unsupported("The hash of a value of type " + type.sqlString());
   }
 }
 
@@ -177,13 +198,15 @@ void foldColumn(const DataType& type, const arrow::Array& column, std::span<type
     case TypeId::Int:
     case TypeId::Date: {
       const auto* values = column.data()->GetValues<int32_t>(1);
-      return foldRows<Hash>(column, hashes, [values](size_t row, Hash seed) { return H::ofInt(values[row], seed); });
+      return foldRows<Hash>(column, hashes,
+                            [values](size_t row, Hash seed) { return H::ofInt(values[row], seed); });
     }
     case TypeId::Long:
     case TypeId::Timestamp:
     case TypeId::TimestampNtz: {
       const auto* values = column.data()->GetValues<int64_t>(1);
-      return foldRows<Hash>(column, hashes, [values](size_t row, Hash seed) { return H::ofLong(values[row], seed); });
+      return foldRows<Hash>(column, hashes,
+                            [values](size_t row, Hash seed) { return H::ofLong(values[row], seed); });
     }
     case TypeId::String:
     case TypeId::Binary: {

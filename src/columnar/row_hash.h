@@ -1,4 +1,5 @@
-// Spark's hashes of rows: hash() (Murmur3, 32 bits) and xxhash64(), folded over the columns from left to right.
+// Spark's hashes of rows: hash() (Murmur3, 32 bits) and xxhash64(), folded over the columns from left to
+// right.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +16,10 @@ namespace thalweg {
 // Where the fold over a row's columns begins.
 inline constexpr uint32_t kRowHashSeed = 42;
 
-// hashes[i] becomes the hash of the column's i-th value with hashes[i] as its seed; a null leaves it as it is. The column
-// has as many values as there are hashes. −0.0 hashes as 0.0, every NaN alike; decimals of up to 18 digits as longs,
-// larger ones by the shortest bytes of their unscaled value. Throws Error UNSUPPORTED_FEATURE for types without a hash
-// (maps, calendar intervals, variants). Any thread.
+// hashes[i] becomes the hash of the column's i-th value with hashes[i] as its seed; a null leaves it as it
+// is. The column has as many values as there are hashes. −0.0 hashes as 0.0, every NaN alike; decimals of up
+// to 18 digits as longs, larger ones by the shortest bytes of their unscaled value. Throws Error
+// UNSUPPORTED_FEATURE for types without a hash (maps, calendar intervals, variants). Any thread.
 void foldMurmur3(const DataType& type, const arrow::Array& column, std::span<uint32_t> hashes);
 void foldXxHash64(const DataType& type, const arrow::Array& column, std::span<uint64_t> hashes);
 

@@ -18,7 +18,8 @@ SharedStoreMemory shared;
 SharedStoreMemory make(int64_t bytes) {
   SharedStoreMemory memory;
   memory.cache = rocksdb::NewLRUCache(static_cast<size_t>(bytes));
-  memory.writeBuffers = std::make_shared<rocksdb::WriteBufferManager>(static_cast<size_t>(bytes / 2), memory.cache);
+  memory.writeBuffers =
+      std::make_shared<rocksdb::WriteBufferManager>(static_cast<size_t>(bytes / 2), memory.cache);
   return memory;
 }
 

@@ -16,12 +16,17 @@
 namespace thalweg {
 namespace {
 
-rocksdb::Slice slice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-std::string_view view(const rocksdb::Slice& bytes) { return {bytes.data(), bytes.size()}; }
+rocksdb::Slice slice(std::string_view bytes) {
+  return {bytes.data(), bytes.size()};
+}
+std::string_view view(const rocksdb::Slice& bytes) {
+  return {bytes.data(), bytes.size()};
+}
 
 void throwIfFailed(const rocksdb::Status& status, const std::string& path) {
   if (status.ok()) return;
-  throw Error("STORAGE_FAILURE", "The state store in " + path + " failed: " + status.ToString() + ".", {{"path", path}});
+  throw Error("STORAGE_FAILURE", "The state store in " + path + " failed: " + status.ToString() + ".",
+              {{"path", path}});
 }
 
 // The same joining, under the same name, as the operator that Spark's stores are opened with.
@@ -29,8 +34,8 @@ class StringAppend : public rocksdb::AssociativeMergeOperator {
  public:
   explicit StringAppend(std::string delimiter) : delimiter_(std::move(delimiter)) {}
   const char* Name() const override { return "StringAppendOperator"; }
-  bool Merge(const rocksdb::Slice&, const rocksdb::Slice* existing, const rocksdb::Slice& value, std::string* joined,
-             rocksdb::Logger*) const override {
+  bool Merge(const rocksdb::Slice&, const rocksdb::Slice* existing, const rocksdb::Slice& value,
+             std::string* joined, rocksdb::Logger*) const override {
     joined->clear();
     if (existing != nullptr) joined->append(existing->data(), existing->size()).append(delimiter_);
     joined->append(value.data(), value.size());
@@ -83,12 +88,18 @@ SortedStoreBatch& SortedStoreBatch::operator=(SortedStoreBatch&&) noexcept = def
 void SortedStoreBatch::put(std::string_view key, std::string_view value) {
   throwIfFailed(state_->batch.Put(slice(key), slice(value)), "memory");
 }
-void SortedStoreBatch::remove(std::string_view key) { throwIfFailed(state_->batch.Delete(slice(key)), "memory"); }
+void SortedStoreBatch::remove(std::string_view key) {
+  throwIfFailed(state_->batch.Delete(slice(key)), "memory");
+}
 void SortedStoreBatch::merge(std::string_view key, std::string_view value) {
   throwIfFailed(state_->batch.Merge(slice(key), slice(value)), "memory");
 }
-int64_t SortedStoreBatch::sizeBytes() const { return static_cast<int64_t>(state_->batch.GetDataSize()); }
-void SortedStoreBatch::clear() { state_->batch.Clear(); }
+int64_t SortedStoreBatch::sizeBytes() const {
+  return static_cast<int64_t>(state_->batch.GetDataSize());
+}
+void SortedStoreBatch::clear() {
+  state_->batch.Clear();
+}
 
 struct SortedStore::State {
   std::string folder;
@@ -101,8 +112,9 @@ SortedStore::~SortedStore() = default;
 std::unique_ptr<SortedStore> SortedStore::open(const std::string& folder, Options options) {
   rocksdb::DB* database = nullptr;
   const rocksdb::Options rocksOptions = optionsOf(options.mergeDelimiter);
-  throwIfFailed(options.access == Access::ReadOnly ? rocksdb::DB::OpenForReadOnly(rocksOptions, folder, &database)
-                                                   : rocksdb::DB::Open(rocksOptions, folder, &database),
+  throwIfFailed(options.access == Access::ReadOnly
+                    ? rocksdb::DB::OpenForReadOnly(rocksOptions, folder, &database)
+                    : rocksdb::DB::Open(rocksOptions, folder, &database),
                 folder);
   auto state = std::make_unique<State>();
   state->folder = folder;
@@ -121,14 +133,16 @@ void SortedStore::write(const SortedStoreBatch& batch) {
   throwIfFailed(state_->database->Write(withoutLog(), &batch.state_->batch), state_->folder);
 }
 
-void SortedStore::forEach(std::string_view prefix,
-                          const std::function<bool(std::string_view key, std::string_view value)>& visit) const {
+void SortedStore::forEach(
+    std::string_view prefix,
+    const std::function<bool(std::string_view key, std::string_view value)>& visit) const {
   rocksdb::ReadOptions options;
   options.fill_cache = false;  // a scan must not drive hot blocks out
   options.readahead_size = 2 << 20;
   const std::unique_ptr<rocksdb::Iterator> iterator(state_->database->NewIterator(options));
   for (iterator->Seek(slice(prefix)); iterator->Valid(); iterator->Next()) {
-    if (!iterator->key().starts_with(slice(prefix)) || !visit(view(iterator->key()), view(iterator->value()))) break;
+    if (!iterator->key().starts_with(slice(prefix)) || !visit(view(iterator->key()), view(iterator->value())))
+      break;
   }
   throwIfFailed(iterator->status(), state_->folder);
 }
@@ -140,7 +154,9 @@ void SortedStore::ingest(const std::vector<std::string>& files) {
   throwIfFailed(state_->database->IngestExternalFile(files, options), state_->folder);
 }
 
-void SortedStore::flush() { throwIfFailed(state_->database->Flush({}), state_->folder); }
+void SortedStore::flush() {
+  throwIfFailed(state_->database->Flush({}), state_->folder);
+}
 
 void SortedStore::checkpoint(const std::string& folder) {
   rocksdb::Checkpoint* checkpoint = nullptr;
@@ -170,8 +186,12 @@ void SortedFileWriter::put(std::string_view key, std::string_view value) {
   throwIfFailed(status, state_->path);
 }
 
-int64_t SortedFileWriter::sizeBytes() const { return static_cast<int64_t>(state_->writer->FileSize()); }
+int64_t SortedFileWriter::sizeBytes() const {
+  return static_cast<int64_t>(state_->writer->FileSize());
+}
 
-void SortedFileWriter::finish() { throwIfFailed(state_->writer->Finish(), state_->path); }
+void SortedFileWriter::finish() {
+  throwIfFailed(state_->writer->Finish(), state_->path);
+}
 
 }  // namespace thalweg

@@ -1,5 +1,5 @@
-// An ordered map from bytes to bytes in a folder of local disk (RocksDB). Its files are those that Spark's RocksDB state
-// stores have (format version 5, lz4, bloom filters): either engine opens what the other wrote.
+// An ordered map from bytes to bytes in a folder of local disk (RocksDB). Its files are those that Spark's
+// RocksDB state stores have (format version 5, lz4, bloom filters): either engine opens what the other wrote.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ class SortedStoreBatch {
   std::unique_ptr<State> state_;
 };
 
-// Failures throw Error STORAGE_FAILURE with the folder and RocksDB's words. Reads and writes may come from any thread; the
-// store must outlive them. Writes have no log of their own: what is not in a checkpoint (or flushed) is lost with the process,
-// for state's durability lies in its change files.
+// Failures throw Error STORAGE_FAILURE with the folder and RocksDB's words. Reads and writes may come from
+// any thread; the store must outlive them. Writes have no log of their own: what is not in a checkpoint (or
+// flushed) is lost with the process, for state's durability lies in its change files.
 class SortedStore {
  public:
   enum class Access { ReadOnly, ReadWrite };
@@ -50,15 +50,17 @@ class SortedStore {
 
   bool get(std::string_view key, std::string* value) const;
   void write(const SortedStoreBatch& batch);
-  // Entries whose key begins with `prefix`, in the order of their bytes, until `visit` returns false.
-  // The views hold during the call.
-  void forEach(std::string_view prefix, const std::function<bool(std::string_view key, std::string_view value)>& visit) const;
+  // Entries whose key begins with `prefix`, in the order of their bytes, until `visit` returns false. The
+  // views hold during the call.
+  void forEach(std::string_view prefix,
+               const std::function<bool(std::string_view key, std::string_view value)>& visit) const;
 
   // Takes in files of SortedFileWriter, whose entries hide older ones; the files are moved, not copied.
   void ingest(const std::vector<std::string>& files);
   // Writes what is in memory into files.
   void flush();
-  // A consistent copy of the store in `folder`, which must not exist; its data files are links to this store's.
+  // A consistent copy of the store in `folder`, which must not exist; its data files are links to this
+  // store's.
   void checkpoint(const std::string& folder);
 
  private:

@@ -1,4 +1,5 @@
-// Files of state from foreign hands: change logs and snapshots of both providers, archives, metadata, schemas.
+// Files of state from foreign hands: change logs and snapshots of both providers, archives, metadata,
+// schemas.
 #include <cstdint>
 
 #include "common/error.h"
@@ -16,13 +17,24 @@ void parse(uint8_t kind, std::string_view bytes) {
   size_t sum = 0;
   const auto take = [&](const StateChange& change) { sum += change.key.size() + change.value.size(); };
   switch (kind % 7) {
-    case 0: return readPlainRecords(*openStateDecompressor(StateCodec::Lz4, bytes), take);
-    case 1: return readChangelog(*openStateDecompressor(StateCodec::Lz4, bytes), take);
-    case 2: return readChangelog(*openStateDecompressor(StateCodec::Zstd, bytes), take);
-    case 3: readZip(bytes, 1 << 20); return;
-    case 4: parseSnapshotMetadata(bytes); return;
-    case 5: parseOperatorMetadata(bytes, "file"); return;
-    default: parseStateSchema(bytes, "file"); return;
+    case 0:
+      return readPlainRecords(*openStateDecompressor(StateCodec::Lz4, bytes), take);
+    case 1:
+      return readChangelog(*openStateDecompressor(StateCodec::Lz4, bytes), take);
+    case 2:
+      return readChangelog(*openStateDecompressor(StateCodec::Zstd, bytes), take);
+    case 3:
+      readZip(bytes, 1 << 20);
+      return;
+    case 4:
+      parseSnapshotMetadata(bytes);
+      return;
+    case 5:
+      parseOperatorMetadata(bytes, "file");
+      return;
+    default:
+      parseStateSchema(bytes, "file");
+      return;
   }
 }
 

@@ -19,10 +19,12 @@ int32_t bigEndian(const char* bytes) {
   return static_cast<int32_t>(__builtin_bswap32(number));
 }
 
-[[noreturn]] void throwCorrupt(const std::string& reason) { throw Error("STATE_STORE_CHECKPOINT_CORRUPT", reason); }
+[[noreturn]] void throwCorrupt(const std::string& reason) {
+  throw Error("STATE_STORE_CHECKPOINT_CORRUPT", reason);
+}
 
-// A decompressed file as numbers and byte strings. A key's view holds until the next key, a value's
-// until the next call.
+// A decompressed file as numbers and byte strings. A key's view holds until the next key, a value's until the
+// next call.
 class RecordInput {
  public:
   explicit RecordInput(StateDecompressor& input) : input_(input) {}
@@ -64,7 +66,8 @@ class RecordInput {
   std::string utf() {
     char length[2];
     copy(length, 2);
-    std::string text(static_cast<size_t>(static_cast<uint8_t>(length[0]) << 8 | static_cast<uint8_t>(length[1])), '\0');
+    std::string text(
+        static_cast<size_t>(static_cast<uint8_t>(length[0]) << 8 | static_cast<uint8_t>(length[1])), '\0');
     copy(text.data(), text.size());
     return text;
   }
@@ -134,7 +137,8 @@ std::string_view valueOf(RecordInput& input, int32_t size, RecordFault* fault) {
   return input.value(static_cast<size_t>(size));
 }
 
-void readPlain(RecordInput& input, const std::function<void(const StateChange&)>& record, RecordFault* fault) {
+void readPlain(RecordInput& input, const std::function<void(const StateChange&)>& record,
+               RecordFault* fault) {
   while (true) {
     const int32_t keySize = input.number();
     if (keySize == -1) break;
@@ -155,8 +159,10 @@ void readTyped(RecordInput& input, const std::function<void(const StateChange&)>
   while (true) {
     const uint8_t type = input.byte();
     if (type == kEnd) break;
-    if (type == kMerge || type == kRemoveRange) throw unsupported("State stores with column families (merged values)");
-    if (type != kPut && type != kRemove) throwCorrupt("a record has the unknown type " + std::to_string(type));
+    if (type == kMerge || type == kRemoveRange)
+      throw unsupported("State stores with column families (merged values)");
+    if (type != kPut && type != kRemove)
+      throwCorrupt("a record has the unknown type " + std::to_string(type));
     keyOf(input, input.number(), nullptr);
     const int32_t valueSize = input.number();
     if (type == kRemove) {
@@ -170,8 +176,8 @@ void readTyped(RecordInput& input, const std::function<void(const StateChange&)>
   if (!input.atEnd()) throwCorrupt("bytes follow its end");
 }
 
-// The version that a file begins with: "v<number>" as Java writes it. Files of version 1 have none, and whatever else they
-// begin with (a key's length) does not read as one.
+// The version that a file begins with: "v<number>" as Java writes it. Files of version 1 have none, and
+// whatever else they begin with (a key's length) does not read as one.
 std::optional<int> versionMark(std::string_view head) {
   if (head.size() < 4 || head[0] != 0 || head[2] != 'v') return std::nullopt;
   const size_t length = static_cast<uint8_t>(head[1]);
@@ -189,7 +195,8 @@ void ChangeRecordWriter::appendInt(int32_t number) {
   out_.append({reinterpret_cast<const char*>(&big), 4});
 }
 
-void ChangeRecordWriter::put(std::string_view keyPrefix, std::string_view key, std::string_view valuePrefix, std::string_view value) {
+void ChangeRecordWriter::put(std::string_view keyPrefix, std::string_view key, std::string_view valuePrefix,
+                             std::string_view value) {
   appendInt(static_cast<int32_t>(keyPrefix.size() + key.size()));
   out_.append(keyPrefix);
   out_.append(key);
@@ -210,7 +217,8 @@ std::string ChangeRecordWriter::finish() {
   return out_.finish();
 }
 
-void readPlainRecords(StateDecompressor& input, const std::function<void(const StateChange&)>& record, RecordFault* fault) {
+void readPlainRecords(StateDecompressor& input, const std::function<void(const StateChange&)>& record,
+                      RecordFault* fault) {
   RecordInput records(input);
   readPlain(records, record, fault);
 }
@@ -221,13 +229,16 @@ void readChangelog(StateDecompressor& input, const std::function<void(const Stat
   if (!version) return readPlain(records, record, nullptr);
   if (*version < 2 || *version > 4) {
     throw Error("CANNOT_LOAD_STATE_STORE.INVALID_CHANGE_LOG_READER_VERSION",
-                "The change log has version " + std::to_string(*version) + "; versions 1 to 4 can be read. A newer Spark wrote it.",
+                "The change log has version " + std::to_string(*version) +
+                    "; versions 1 to 4 can be read. A newer Spark wrote it.",
                 {{"version", std::to_string(*version)}});
   }
   records.utf();
   if (*version >= 3) records.utf();  // the lineage
-  if (*version == 3) readPlain(records, record, nullptr);
-  else readTyped(records, record);
+  if (*version == 3)
+    readPlain(records, record, nullptr);
+  else
+    readTyped(records, record);
 }
 
 }  // namespace thalweg

@@ -1,9 +1,13 @@
-// Writes checkpoints whose state files are all ours, for tests/e2e/spark_reads_state_test.py to show to Spark's state reader:
-// THALWEG_STATE_FOR_SPARK names the folder. What is written is what Spark's own fixtures hold, version by version.
+// Rewrites checkpoints so that their state files are all ours, for tests/e2e/spark_reads_state_test.py to
+// show to Spark: THALWEG_STATE_REWRITE names a file with a line "source<tab>target<tab>layout" for each.
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include "state/logged_state.h"
 #include "state/operator_metadata.h"
 #include "state/state_schema.h"
 #include "state/test_support.h"
@@ -13,27 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Checkpoint {
-  const char* fixture;
-  StateProvider provider;
-};
-
-constexpr Checkpoint kCheckpoints[] = {{"windowed-hdfs", StateProvider::HdfsBacked},
-                                       {"windowed-rocksdb", StateProvider::RocksDb},
-                                       {"windowed-rocksdb-changelog", StateProvider::RocksDb},
-                                       {"dedup-rocksdb", StateProvider::RocksDb},
-                                       {"session-window-rocksdb", StateProvider::RocksDb},
-                                       {"join-inner-hdfs", StateProvider::HdfsBacked},
-                                       {"join-left-outer-rocksdb", StateProvider::RocksDb}};
-
-// Which versions get a snapshot, and whether change files of versions with one stay.
-enum class Layout { ChangesOnly, SnapshotsOnly, Mixed };
-
 std::vector<StateChange> differences(const StateMap& before, const StateMap& after) {
   std::vector<StateChange> changes;
   for (const auto& [key, value] : after) {
     const auto found = before.find(key);
-    if (found == before.end() || found->second != value) changes.push_back({StateChange::Kind::Put, key, value});
+    if (found == before.end() || found->second != value)
+      changes.push_back({StateChange::Kind::Put, key, value});
   }
   for (const auto& [key, value] : before) {
     if (!after.contains(key)) changes.push_back({StateChange::Kind::Remove, key, {}});
@@ -41,55 +30,72 @@ std::vector<StateChange> differences(const StateMap& before, const StateMap& aft
   return changes;
 }
 
-class ForSpark : public ::testing::Test {
- protected:
-  void rewriteStore(const Checkpoint& checkpoint, Layout layout, const StateStoreId& from, const StateStoreId& to, int numColsPrefixKey) {
+std::map<std::string, std::string> configurationOf(const fs::path& checkpoint) {
+  std::ifstream file(checkpoint / "offsets" / "0");
+  std::string line;
+  std::getline(file, line);
+  std::getline(file, line);
+  return nlohmann::json::parse(line).at("conf");
+}
+
+// "changes": a change file for each version; "snapshots": a snapshot for each; "mixed": change files, and a
+// snapshot for each third version.
+class Rewrite {
+ public:
+  Rewrite(const fs::path& source, const fs::path& target, std::string layout)
+      : source_(source), target_(target), layout_(std::move(layout)) {}
+
+  void run() {
+    fs::create_directories(target_);
+    for (const char* name : {"metadata", "offsets", "commits", "sources"}) {
+      fs::copy(source_ / name, target_ / name, fs::copy_options::recursive);
+    }
+    const OperatorMetadata metadata = *readOperatorMetadata(*fileSystem_, (source_ / "state/0").string());
+    writeOperatorMetadata(*fileSystem_, (target_ / "state/0").string(), metadata);
+    for (const StateStoreInfo& store : metadata.stores) {
+      for (int32_t partition = 0; partition < store.numPartitions; ++partition)
+        rewriteStore(store, partition);
+    }
+  }
+
+ private:
+  void rewriteStore(const StateStoreInfo& store, int32_t partition) {
+    const StateStoreId from{(source_ / "state").string(), 0, partition, store.storeName};
+    const StateStoreId to{(target_ / "state").string(), 0, partition, store.storeName};
     const StateSchema schema = *readStateSchema(*fileSystem_, from);
     writeStateSchema(*fileSystem_, to, schema);
-    StateFormat format;
-    format.keySchema = schema.key;
-    format.numColsPrefixKey = numColsPrefixKey;
-    const auto source = openStateFiles(checkpoint.provider, fileSystem_, from, format, temporary_.path());
-    const auto target = openStateFiles(checkpoint.provider, fileSystem_, to, format, temporary_.path());
+    const LoggedState logged = loggedState(configurationOf(source_), schema.key, store.numColsPrefixKey);
+    const auto source = openStateFiles(logged.provider, fileSystem_, from, logged.format, temporary_.path());
+    const auto target = openStateFiles(logged.provider, fileSystem_, to, logged.format, temporary_.path());
     StateMap before;
     const int64_t latest = source->latestVersions().latest;
     for (int64_t version = 1; version <= latest; ++version) {
       StateMap after = loadState(*source, version);
-      // Spark's HDFS-backed provider writes a delta for each version, and reads one for each that has no snapshot.
-      if (layout != Layout::SnapshotsOnly) target->writeChanges(version, differences(before, after));
-      if (layout == Layout::SnapshotsOnly || (layout == Layout::Mixed && version % 3 == 0)) target->writeSnapshot(version, entriesOf(after));
+      if (layout_ != "snapshots") target->writeChanges(version, differences(before, after));
+      if (layout_ == "snapshots" || (layout_ == "mixed" && version % 3 == 0)) {
+        target->writeSnapshot(version, entriesOf(after));
+      }
       before = std::move(after);
     }
   }
 
-  void rewrite(const Checkpoint& checkpoint, Layout layout, const fs::path& target) {
-    const fs::path source = sparkCheckpoints() / checkpoint.fixture / "checkpoint";
-    fs::create_directories(target);
-    for (const char* name : {"metadata", "offsets", "commits", "sources"}) {
-      fs::copy(source / name, target / name, fs::copy_options::recursive);
-    }
-    const std::string from = (source / "state").string(), to = (target / "state").string();
-    const OperatorMetadata metadata = *readOperatorMetadata(*fileSystem_, from + "/0");
-    writeOperatorMetadata(*fileSystem_, to + "/0", metadata);
-    for (const StateStoreInfo& store : metadata.stores) {
-      for (int32_t partition = 0; partition < store.numPartitions; ++partition) {
-        rewriteStore(checkpoint, layout, {from, 0, partition, store.storeName}, {to, 0, partition, store.storeName}, store.numColsPrefixKey);
-      }
-    }
-  }
-
+  fs::path source_, target_;
+  std::string layout_;
   std::shared_ptr<FileSystem> fileSystem_ = makeLocalFileSystem();
   TestFolder temporary_;
 };
 
-TEST_F(ForSpark, WritesCheckpoints) {
-  const char* folder = std::getenv("THALWEG_STATE_FOR_SPARK");
-  if (folder == nullptr) GTEST_SKIP() << "only for tests/e2e/spark_reads_state_test.py";
-  if (!fs::exists(sparkCheckpoints())) GTEST_SKIP() << "no shared test data";
-  for (const Checkpoint& checkpoint : kCheckpoints) {
-    for (const auto& [name, layout] : {std::pair("changes", Layout::ChangesOnly), {"snapshots", Layout::SnapshotsOnly}, {"mixed", Layout::Mixed}}) {
-      rewrite(checkpoint, layout, fs::path(folder) / name / checkpoint.fixture);
-    }
+TEST(ForSpark, RewritesCheckpoints) {
+  const char* list = std::getenv("THALWEG_STATE_REWRITE");
+  if (list == nullptr) GTEST_SKIP() << "only for tests/e2e/spark_reads_state_test.py";
+  std::ifstream file(list);
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    std::string source, target, layout;
+    std::getline(fields, source, '\t');
+    std::getline(fields, target, '\t');
+    std::getline(fields, layout, '\t');
+    Rewrite(source, target, layout).run();
   }
 }
 

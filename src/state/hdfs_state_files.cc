@@ -18,7 +18,8 @@ std::string conditionOf(RecordFault fault, bool snapshot) {
     return snapshot ? "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_KEY_SIZE"
                     : "CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_KEY_SIZE";
   }
-  if (fault == RecordFault::ValueSize && snapshot) return "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_VALUE_SIZE";
+  if (fault == RecordFault::ValueSize && snapshot)
+    return "CANNOT_LOAD_STATE_STORE.CANNOT_READ_SNAPSHOT_FILE_VALUE_SIZE";
   return "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED";
 }
 
@@ -30,7 +31,8 @@ HdfsStateFiles::HdfsStateFiles(std::shared_ptr<FileSystem> fileSystem, StateStor
 void HdfsStateFiles::readChanges(const std::string& path, StateReceiver& receiver) {
   RecordFault fault = RecordFault::Other;
   try {
-    readPlainRecords(*openCompressed(path), [&](const StateChange& change) { receiver.apply(trimmed(change)); }, &fault);
+    readPlainRecords(
+        *openCompressed(path), [&](const StateChange& change) { receiver.apply(trimmed(change)); }, &fault);
   } catch (const Error& error) {
     if (error.condition() != "STATE_STORE_CHECKPOINT_CORRUPT") throw;
     throw unusableStateFile(conditionOf(fault, false), path, error.text());
@@ -55,14 +57,17 @@ void HdfsStateFiles::readSnapshot(const std::string& path, StateReceiver& receiv
 }
 
 Error HdfsStateFiles::missingChanges(const std::string& path) const {
-  return unusableStateFile("CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS", path, "it does not exist");
+  return unusableStateFile("CANNOT_LOAD_STATE_STORE.CANNOT_READ_DELTA_FILE_NOT_EXISTS", path,
+                           "it does not exist");
 }
 
 std::string HdfsStateFiles::encodeChanges(const std::vector<StateChange>& changes) {
   ChangeRecordWriter writer(codec());
   for (const StateChange& change : changes) {
-    if (change.kind == StateChange::Kind::Put) writer.put({}, change.key, {}, change.value);
-    else writer.remove({}, change.key);
+    if (change.kind == StateChange::Kind::Put)
+      writer.put({}, change.key, {}, change.value);
+    else
+      writer.remove({}, change.key);
   }
   return writer.finish();
 }

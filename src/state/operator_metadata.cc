@@ -12,7 +12,8 @@ namespace {
 
 [[noreturn]] void throwCorrupt(const std::string& path, const std::string& reason) {
   throw Error("STATE_STORE_CHECKPOINT_CORRUPT",
-              "The operator metadata in " + path + " cannot be read: " + reason + ". Restore the file; without it, state cannot be checked.",
+              "The operator metadata in " + path + " cannot be read: " + reason +
+                  ". Restore the file; without it, state cannot be checked.",
               {{"fileToRead", path}});
 }
 
@@ -21,11 +22,14 @@ StateStoreInfo storeInfo(const nlohmann::json& json) {
   info.storeName = json.at("storeName");
   info.numColsPrefixKey = json.value("numColsPrefixKey", 0);
   info.numPartitions = json.at("numPartitions");
-  if (json.contains("stateSchemaFilePaths")) info.schemaFilePaths = json.at("stateSchemaFilePaths").get<std::vector<std::string>>();
+  if (json.contains("stateSchemaFilePaths"))
+    info.schemaFilePaths = json.at("stateSchemaFilePaths").get<std::vector<std::string>>();
   return info;
 }
 
-std::string metadataPath(const std::string& operatorFolder) { return operatorFolder + "/_metadata/metadata"; }
+std::string metadataPath(const std::string& operatorFolder) {
+  return operatorFolder + "/_metadata/metadata";
+}
 
 }  // namespace
 
@@ -40,7 +44,8 @@ OperatorMetadata parseOperatorMetadata(std::string_view text, const std::string&
   const size_t line = text.find('\n');
   const std::string_view version = text.substr(0, line);
   if (line == std::string_view::npos || (version != "v1" && version != "v2")) {
-    throwCorrupt(path, "its version is \"" + std::string(version.substr(0, 20)) + "\", and only v1 and v2 are known");
+    throwCorrupt(
+        path, "its version is \"" + std::string(version.substr(0, 20)) + "\", and only v1 and v2 are known");
   }
   const nlohmann::json json = nlohmann::json::parse(text.substr(line + 1), nullptr, false);
   if (!json.is_object()) throwCorrupt(path, "it is no JSON object");
@@ -60,7 +65,9 @@ std::string formatOperatorMetadata(const OperatorMetadata& metadata) {
   using Json = nlohmann::ordered_json;
   Json stores = Json::array();
   for (const StateStoreInfo& info : metadata.stores) {
-    stores.push_back({{"storeName", info.storeName}, {"numColsPrefixKey", info.numColsPrefixKey}, {"numPartitions", info.numPartitions}});
+    stores.push_back({{"storeName", info.storeName},
+                      {"numColsPrefixKey", info.numColsPrefixKey},
+                      {"numPartitions", info.numPartitions}});
   }
   Json json;
   json["operatorInfo"] = {{"operatorId", metadata.operatorId}, {"operatorName", metadata.operatorName}};
@@ -68,7 +75,8 @@ std::string formatOperatorMetadata(const OperatorMetadata& metadata) {
   return "v1\n" + json.dump();
 }
 
-std::optional<OperatorMetadata> readOperatorMetadata(FileSystem& fileSystem, const std::string& operatorFolder) {
+std::optional<OperatorMetadata> readOperatorMetadata(FileSystem& fileSystem,
+                                                     const std::string& operatorFolder) {
   std::string path = metadataPath(operatorFolder);
   if (!fileSystem.stat(path)) {
     int64_t newest = -1;
@@ -84,7 +92,8 @@ std::optional<OperatorMetadata> readOperatorMetadata(FileSystem& fileSystem, con
   return parseOperatorMetadata(fileSystem.readAll(path), path);
 }
 
-void writeOperatorMetadata(FileSystem& fileSystem, const std::string& operatorFolder, const OperatorMetadata& metadata) {
+void writeOperatorMetadata(FileSystem& fileSystem, const std::string& operatorFolder,
+                           const OperatorMetadata& metadata) {
   putIfAbsentResolved(fileSystem, metadataPath(operatorFolder), formatOperatorMetadata(metadata));
 }
 

@@ -1,6 +1,6 @@
 // What a stateful operator says about itself beside its state: <operator>/_metadata/metadata (version 1) or
-// _metadata/v2/<batch> (version 2). Spark writes it at a query's first start, checks later starts against it, and needs it to read
-// state as a table.
+// _metadata/v2/<batch> (version 2). Spark writes it at a query's first start, checks later starts against it,
+// and needs it to read state as a table.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +34,12 @@ OperatorMetadata parseOperatorMetadata(std::string_view text, const std::string&
 // Version 1, as Spark 4 writes it for all but transformWithState.
 std::string formatOperatorMetadata(const OperatorMetadata& metadata);
 
-// Of the operator whose folder is `operatorFolder` ("<checkpoint>/state/0"); none where there is no file (Spark 3.5 wrote none).
-// Of version 2 files, that of the newest batch.
-std::optional<OperatorMetadata> readOperatorMetadata(FileSystem& fileSystem, const std::string& operatorFolder);
+// Of the operator whose folder is `operatorFolder` ("<checkpoint>/state/0"); none where there is no file
+// (Spark 3.5 wrote none). Of version 2 files, that of the newest batch.
+std::optional<OperatorMetadata> readOperatorMetadata(FileSystem& fileSystem,
+                                                     const std::string& operatorFolder);
 // Writes the file unless it is there: an existing one is another start's, and stays.
-void writeOperatorMetadata(FileSystem& fileSystem, const std::string& operatorFolder, const OperatorMetadata& metadata);
+void writeOperatorMetadata(FileSystem& fileSystem, const std::string& operatorFolder,
+                           const OperatorMetadata& metadata);
 
 }  // namespace thalweg

@@ -23,22 +23,29 @@ constexpr std::string_view kVersionLine = "v1\n";
 constexpr size_t kMaxZipContents = 256 << 20;
 constexpr int64_t kCopyBytes = 4 << 20;
 
-[[noreturn]] void throwCorrupt(const std::string& reason) { throw Error("STATE_STORE_CHECKPOINT_CORRUPT", reason); }
+[[noreturn]] void throwCorrupt(const std::string& reason) {
+  throw Error("STATE_STORE_CHECKPOINT_CORRUPT", reason);
+}
 
 // Names come from foreign files: none may lead out of its folder.
 void checkName(const std::string& name) {
-  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos || name.find('\0') != std::string::npos) {
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos) {
     throwCorrupt("it names a file \"" + name + "\"");
   }
 }
 
-std::string dataFilePath(const std::string& storeFolder, const std::string& storedName) { return storeFolder + "/SSTs/" + storedName; }
+std::string dataFilePath(const std::string& storeFolder, const std::string& storedName) {
+  return storeFolder + "/SSTs/" + storedName;
+}
 
 void writeLocal(const fs::path& path, std::string_view bytes) {
   std::ofstream out(path, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();
-  if (!out) throw Error("STORAGE_FAILURE", "The file " + path.string() + " could not be written.", {{"path", path.string()}});
+  if (!out)
+    throw Error("STORAGE_FAILURE", "The file " + path.string() + " could not be written.",
+                {{"path", path.string()}});
 }
 
 void copyToLocal(FileSystem& fileSystem, const std::string& path, const fs::path& target) {
@@ -51,7 +58,9 @@ void copyToLocal(FileSystem& fileSystem, const std::string& path, const fs::path
     position += piece->size();
   }
   out.close();
-  if (!out) throw Error("STORAGE_FAILURE", "The file " + target.string() + " could not be written.", {{"path", target.string()}});
+  if (!out)
+    throw Error("STORAGE_FAILURE", "The file " + target.string() + " could not be written.",
+                {{"path", target.string()}});
 }
 
 void putLocal(FileSystem& fileSystem, const fs::path& source, const std::string& path) {
@@ -62,7 +71,9 @@ void putLocal(FileSystem& fileSystem, const fs::path& source, const std::string&
     in.read(piece.data(), kCopyBytes);
     throwIfFailed(output->Write(piece.data(), in.gcount()));
   }
-  if (!in.eof()) throw Error("STORAGE_FAILURE", "The file " + source.string() + " could not be read.", {{"path", source.string()}});
+  if (!in.eof())
+    throw Error("STORAGE_FAILURE", "The file " + source.string() + " could not be read.",
+                {{"path", source.string()}});
   throwIfFailed(output->Close());
 }
 
@@ -81,11 +92,13 @@ SnapshotMetadata parseSnapshotMetadata(std::string_view text) {
     if (json.contains("columnFamilyMapping") && !json.at("columnFamilyMapping").empty()) {
       throw unsupported("State stores with column families (transformWithState, join state format 3)");
     }
-    if (json.contains("logFiles") && !json.at("logFiles").empty()) throw unsupported("RocksDB snapshots with write-ahead logs");
+    if (json.contains("logFiles") && !json.at("logFiles").empty())
+      throw unsupported("RocksDB snapshots with write-ahead logs");
     SnapshotMetadata metadata;
     metadata.numKeys = json.value("numKeys", int64_t{-1});
     for (const nlohmann::json& file : json.at("sstFiles")) {
-      SnapshotMetadata::DataFile data{file.at("localFileName"), file.at("dfsSstFileName"), file.at("sizeBytes")};
+      SnapshotMetadata::DataFile data{file.at("localFileName"), file.at("dfsSstFileName"),
+                                      file.at("sizeBytes")};
       checkName(data.localName);
       checkName(data.storedName);
       metadata.dataFiles.push_back(std::move(data));
@@ -100,10 +113,16 @@ std::string formatSnapshotMetadata(const SnapshotMetadata& metadata) {
   using Json = nlohmann::ordered_json;
   Json files = Json::array();
   for (const SnapshotMetadata::DataFile& file : metadata.dataFiles) {
-    files.push_back({{"localFileName", file.localName}, {"dfsSstFileName", file.storedName}, {"sizeBytes", file.sizeBytes}});
+    files.push_back({{"localFileName", file.localName},
+                     {"dfsSstFileName", file.storedName},
+                     {"sizeBytes", file.sizeBytes}});
   }
-  const Json json = {{"sstFiles", files}, {"numKeys", metadata.numKeys}, {"numInternalKeys", 0}, {"columnFamilyMapping", Json::object()},
-                     {"columnFamilyTypeMap", Json::object()}, {"maxColumnFamilyId", 0}};
+  const Json json = {{"sstFiles", files},
+                     {"numKeys", metadata.numKeys},
+                     {"numInternalKeys", 0},
+                     {"columnFamilyMapping", Json::object()},
+                     {"columnFamilyTypeMap", Json::object()},
+                     {"maxColumnFamilyId", 0}};
   return std::string(kVersionLine) + json.dump();
 }
 
@@ -114,7 +133,8 @@ SnapshotMetadata readSnapshotMetadata(FileSystem& fileSystem, const std::string&
   return parseSnapshotMetadata(metadata->second);
 }
 
-void unpackSnapshot(FileSystem& fileSystem, const std::string& storeFolder, const std::string& zipPath, const std::string& target) {
+void unpackSnapshot(FileSystem& fileSystem, const std::string& storeFolder, const std::string& zipPath,
+                    const std::string& target) {
   const ZipEntries entries = readZip(fileSystem.readAll(zipPath), kMaxZipContents);
   const auto found = entries.find(kMetadataName);
   if (found == entries.end()) throwCorrupt("it has no metadata");
@@ -129,7 +149,8 @@ void unpackSnapshot(FileSystem& fileSystem, const std::string& storeFolder, cons
     const std::optional<FileInfo> info = fileSystem.stat(path);
     if (!info) throwCorrupt("its data file " + path + " does not exist");
     if (info->sizeBytes != file.sizeBytes) {
-      throwCorrupt("its data file " + path + " has " + std::to_string(info->sizeBytes) + " bytes instead of " + std::to_string(file.sizeBytes));
+      throwCorrupt("its data file " + path + " has " + std::to_string(info->sizeBytes) +
+                   " bytes instead of " + std::to_string(file.sizeBytes));
     }
     const fs::path link = fs::path(target) / file.localName;
     std::error_code error;
@@ -138,7 +159,8 @@ void unpackSnapshot(FileSystem& fileSystem, const std::string& storeFolder, cons
   }
 }
 
-std::string packSnapshot(FileSystem& fileSystem, const std::string& storeFolder, const std::string& source, int64_t numKeys) {
+std::string packSnapshot(FileSystem& fileSystem, const std::string& storeFolder, const std::string& source,
+                         int64_t numKeys) {
   SnapshotMetadata metadata;
   metadata.numKeys = numKeys;
   ZipEntries entries;

@@ -22,10 +22,13 @@ constexpr std::string_view kVersionByte(&kEncodingVersion, 1);
 constexpr int64_t kDataFileBytes = 64 << 20;
 constexpr int64_t kBatchBytes = 4 << 20;
 
-[[noreturn]] void throwCorrupt(const std::string& reason) { throw Error("STATE_STORE_CHECKPOINT_CORRUPT", reason); }
+[[noreturn]] void throwCorrupt(const std::string& reason) {
+  throw Error("STATE_STORE_CHECKPOINT_CORRUPT", reason);
+}
 
 std::string_view withoutVersionByte(std::string_view stored) {
-  if (stored.empty() || stored[0] != kEncodingVersion) throwCorrupt("a key or value does not begin with the version of its encoding");
+  if (stored.empty() || stored[0] != kEncodingVersion)
+    throwCorrupt("a key or value does not begin with the version of its encoding");
   return stored.substr(1);
 }
 
@@ -35,7 +38,10 @@ class TemporaryFolder {
   explicit TemporaryFolder(const std::string& parent) : path_(fs::path(parent) / ("state-" + randomUuid())) {
     std::error_code error;
     fs::create_directories(path_, error);
-    if (error) throw Error("STORAGE_FAILURE", "The folder " + path_.string() + " cannot be made: " + error.message() + ".", {{"path", path_.string()}});
+    if (error)
+      throw Error("STORAGE_FAILURE",
+                  "The folder " + path_.string() + " cannot be made: " + error.message() + ".",
+                  {{"path", path_.string()}});
   }
   ~TemporaryFolder() {
     std::error_code ignored;
@@ -50,10 +56,12 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-// Entries of a snapshot in the making: sorted ones go into data files directly, others through the store's memory.
+// Entries of a snapshot in the making: sorted ones go into data files directly, others through the store's
+// memory.
 class SnapshotBuilder {
  public:
-  SnapshotBuilder(const std::string& folder, std::string mergeDelimiter, bool sorted) : folder_(folder), sorted_(sorted) {
+  SnapshotBuilder(const std::string& folder, std::string mergeDelimiter, bool sorted)
+      : folder_(folder), sorted_(sorted) {
     SortedStore::Options options;
     options.mergeDelimiter = std::move(mergeDelimiter);
     store_ = SortedStore::open(folder + "/store", options);
@@ -115,8 +123,8 @@ std::vector<DataTypePtr> keyTypes(const StateFormat& format) {
 
 }  // namespace
 
-RocksDbStateFiles::RocksDbStateFiles(std::shared_ptr<FileSystem> fileSystem, StateStoreId id, StateFormat format,
-                                     std::string temporaryFolder)
+RocksDbStateFiles::RocksDbStateFiles(std::shared_ptr<FileSystem> fileSystem, StateStoreId id,
+                                     StateFormat format, std::string temporaryFolder)
     : VersionedStateFiles(std::move(fileSystem), std::move(id), std::move(format), {"changelog", "zip"}),
       temporaryFolder_(std::move(temporaryFolder)) {
   const int numPrefix = this->format().numColsPrefixKey;
@@ -146,9 +154,11 @@ StateChange RocksDbStateFiles::plainChange(const StateChange& stored, std::strin
   }
   uint32_t prefixBytes = 0;
   if (stored.key.size() >= 4) std::memcpy(&prefixBytes, stored.key.data(), 4);
-  if (stored.key.size() < 4 || prefixBytes > stored.key.size() - 4) throwCorrupt("a key's prefix lies outside it");
+  if (stored.key.size() < 4 || prefixBytes > stored.key.size() - 4)
+    throwCorrupt("a key's prefix lies outside it");
   scratch->clear();
-  splitter_->appendJoined(withoutVersionByte(stored.key.substr(4, prefixBytes)), withoutVersionByte(stored.key.substr(4 + prefixBytes)), scratch);
+  splitter_->appendJoined(withoutVersionByte(stored.key.substr(4, prefixBytes)),
+                          withoutVersionByte(stored.key.substr(4 + prefixBytes)), scratch);
   plain.key = *scratch;
   return plain;
 }
@@ -156,7 +166,8 @@ StateChange RocksDbStateFiles::plainChange(const StateChange& stored, std::strin
 void RocksDbStateFiles::readChanges(const std::string& path, StateReceiver& receiver) {
   std::string scratch;
   try {
-    readChangelog(*openCompressed(path), [&](const StateChange& change) { receiver.apply(plainChange(change, &scratch)); });
+    readChangelog(*openCompressed(path),
+                  [&](const StateChange& change) { receiver.apply(plainChange(change, &scratch)); });
   } catch (const Error& error) {
     if (error.condition() != "STATE_STORE_CHECKPOINT_CORRUPT") throw;
     throw unusableStateFile("CANNOT_LOAD_STATE_STORE.UNCATEGORIZED", path, error.text());
@@ -177,15 +188,17 @@ void RocksDbStateFiles::readSnapshot(const std::string& path, StateReceiver& rec
       return true;
     });
   } catch (const Error& error) {
-    // RocksDB's own complaints come as failures of storage: a damaged file looks the same as a disk that cannot be read, and
-    // for both an older snapshot is worth a try.
-    if (error.condition() != "STATE_STORE_CHECKPOINT_CORRUPT" && error.condition() != "STORAGE_FAILURE") throw;
+    // RocksDB's own complaints come as failures of storage: a damaged file looks the same as a disk that
+    // cannot be read, and for both an older snapshot is worth a try.
+    if (error.condition() != "STATE_STORE_CHECKPOINT_CORRUPT" && error.condition() != "STORAGE_FAILURE")
+      throw;
     throw unusableStateFile("CANNOT_LOAD_STATE_STORE.UNCATEGORIZED", path, error.text());
   }
 }
 
 Error RocksDbStateFiles::missingChanges(const std::string& path) const {
-  return unusableStateFile("CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE", path, "it does not exist");
+  return unusableStateFile("CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE", path,
+                           "it does not exist");
 }
 
 std::string RocksDbStateFiles::encodeChanges(const std::vector<StateChange>& changes) {
@@ -198,8 +211,10 @@ std::string RocksDbStateFiles::encodeChanges(const std::vector<StateChange>& cha
       prefix = {};
       rest = key;
     }
-    if (change.kind == StateChange::Kind::Put) writer.put(prefix, rest, kVersionByte, change.value);
-    else writer.remove(prefix, rest);
+    if (change.kind == StateChange::Kind::Put)
+      writer.put(prefix, rest, kVersionByte, change.value);
+    else
+      writer.remove(prefix, rest);
   }
   return writer.finish();
 }
@@ -217,30 +232,38 @@ std::string RocksDbStateFiles::prepareSnapshot(const StateEntries& entries) {
   return packSnapshot(fileSystem(), folder(), builder.finish(), builder.numEntries());
 }
 
-void RocksDbStateFiles::removeSharedFiles(const std::vector<std::string>& removed, const std::vector<std::string>& retained) {
-  std::set<std::string> needed;
+std::vector<std::string> RocksDbStateFiles::sharedFilesOf(const std::vector<std::string>& removed,
+                                                          const std::vector<std::string>& retained) {
+  std::set<std::string> needed, unneeded;
   int64_t oldestRetainedMs = INT64_MAX;
-  for (const std::string& path : retained) {
-    // A retained snapshot that cannot be read leaves its files unknown: then nothing goes.
-    for (const auto& file : readSnapshotMetadata(fileSystem(), path).dataFiles) needed.insert(file.storedName);
-    if (const auto info = fileSystem().stat(path)) oldestRetainedMs = std::min(oldestRetainedMs, info->modificationTimeMs);
-  }
-  std::set<std::string> unneeded;
-  for (const std::string& path : removed) {
+  const auto addDataFiles = [&](const std::string& path, std::set<std::string>* names) {
     try {
-      for (const auto& file : readSnapshotMetadata(fileSystem(), path).dataFiles) unneeded.insert(file.storedName);
+      for (const auto& file : readSnapshotMetadata(fileSystem(), path).dataFiles)
+        names->insert(file.storedName);
+      return true;
     } catch (const Error& error) {
-      logWarn("The data files of the old snapshot {} stay: {}", path, error.text());
+      logWarn("Old data files in {} may stay, for the snapshot {} cannot be read: {}", folder(), path,
+              error.text());
+      return false;
     }
+  };
+  for (const std::string& path : retained) {
+    // A retained snapshot that cannot be read leaves open which files it needs: then none goes.
+    if (!addDataFiles(path, &needed)) return {};
+    if (const auto info = fileSystem().stat(path))
+      oldestRetainedMs = std::min(oldestRetainedMs, info->modificationTimeMs);
   }
+  for (const std::string& path : removed) addDataFiles(path, &unneeded);
+  std::vector<std::string> shared;
   for (const FileInfo& file : fileSystem().list(folder() + "/SSTs")) {
     const std::string name(file.name());
     if (needed.contains(name) || name.starts_with(".")) continue;
-    // Files that no snapshot has come from attempts that failed; one that is younger may be part of a snapshot in the making.
+    // Files that no snapshot has come from attempts that failed; one that is younger may be part of a
+    // snapshot in the making.
     if (!unneeded.contains(name) && file.modificationTimeMs >= oldestRetainedMs) continue;
-    fileSystem().remove(file.path);
-    fileSystem().remove(folder() + "/SSTs/." + name + ".crc");
+    shared.push_back(file.path);
   }
+  return shared;
 }
 
 }  // namespace thalweg

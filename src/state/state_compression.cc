@@ -24,14 +24,19 @@ constexpr size_t kBlockBytes = 32 << 10;  // Spark's spark.io.compression.lz4.bl
 constexpr int kBlockLevel = 5;            // log2(32 KB) − 10
 constexpr size_t kReadBytes = 256 << 10;
 
-[[noreturn]] void throwCorrupt(const std::string& reason) { throw Error("STATE_STORE_CHECKPOINT_CORRUPT", reason); }
+[[noreturn]] void throwCorrupt(const std::string& reason) {
+  throw Error("STATE_STORE_CHECKPOINT_CORRUPT", reason);
+}
 
-uint32_t checksumOf(const char* bytes, size_t size) { return XXH32(bytes, size, kChecksumSeed) & 0x0FFFFFFFu; }
+uint32_t checksumOf(const char* bytes, size_t size) {
+  return XXH32(bytes, size, kChecksumSeed) & 0x0FFFFFFFu;
+}
 
 void appendHeader(uint8_t method, uint32_t compressed, uint32_t length, uint32_t checksum, std::string* out) {
   out->append(kMagic);
   out->push_back(static_cast<char>(method | kBlockLevel));
-  for (const uint32_t number : {compressed, length, checksum}) out->append(reinterpret_cast<const char*>(&number), 4);
+  for (const uint32_t number : {compressed, length, checksum})
+    out->append(reinterpret_cast<const char*>(&number), 4);
 }
 
 void appendBlock(std::string_view bytes, std::string* out) {
@@ -39,13 +44,15 @@ void appendBlock(std::string_view bytes, std::string* out) {
   const size_t bound = static_cast<size_t>(LZ4_compressBound(static_cast<int>(bytes.size())));
   const uint32_t checksum = checksumOf(bytes.data(), bytes.size());
   out->resize(header + kHeaderBytes + bound);
-  const auto compressed = static_cast<size_t>(
-      LZ4_compress_default(bytes.data(), out->data() + header + kHeaderBytes, static_cast<int>(bytes.size()), static_cast<int>(bound)));
+  const auto compressed =
+      static_cast<size_t>(LZ4_compress_default(bytes.data(), out->data() + header + kHeaderBytes,
+                                               static_cast<int>(bytes.size()), static_cast<int>(bound)));
   const bool raw = compressed == 0 || compressed >= bytes.size();
   if (raw) std::memcpy(out->data() + header + kHeaderBytes, bytes.data(), bytes.size());
   const size_t size = raw ? bytes.size() : compressed;
   std::string head;
-  appendHeader(raw ? kRaw : kLz4, static_cast<uint32_t>(size), static_cast<uint32_t>(bytes.size()), checksum, &head);
+  appendHeader(raw ? kRaw : kLz4, static_cast<uint32_t>(size), static_cast<uint32_t>(bytes.size()), checksum,
+               &head);
   std::memcpy(out->data() + header, head.data(), head.size());
   out->resize(header + kHeaderBytes + size);
 }
@@ -103,7 +110,8 @@ class Lz4Decompressor : public StateDecompressor {
       uint32_t numbers[3];
       std::memcpy(numbers, header.data() + 9, sizeof(numbers));
       const auto [compressed, length, checksum] = numbers;
-      if (length > maxLength || compressed > static_cast<uint32_t>(LZ4_compressBound(static_cast<int>(maxLength)))) {
+      if (length > maxLength ||
+          compressed > static_cast<uint32_t>(LZ4_compressBound(static_cast<int>(maxLength)))) {
         throwCorrupt("an LZ4 block is larger than its header allows");
       }
       ended_ = length == 0;
@@ -122,13 +130,15 @@ class Lz4Decompressor : public StateDecompressor {
     std::string_view block = bytes;
     if (method == kLz4) {
       block_.resize(length);
-      const int done = LZ4_decompress_safe(bytes.data(), block_.data(), static_cast<int>(compressed), static_cast<int>(length));
+      const int done = LZ4_decompress_safe(bytes.data(), block_.data(), static_cast<int>(compressed),
+                                           static_cast<int>(length));
       if (done != static_cast<int>(length)) throwCorrupt("an LZ4 block cannot be decompressed");
       block = block_;
     } else if (method != kRaw || compressed != length) {
       throwCorrupt("an LZ4 block has an unknown method");
     }
-    if (checksumOf(block.data(), block.size()) != checksum) throwCorrupt("an LZ4 block's checksum does not match its bytes");
+    if (checksumOf(block.data(), block.size()) != checksum)
+      throwCorrupt("an LZ4 block's checksum does not match its bytes");
     return block;
   }
 
@@ -139,7 +149,8 @@ class Lz4Decompressor : public StateDecompressor {
 
 class ZstdDecompressor : public StateDecompressor {
  public:
-  explicit ZstdDecompressor(Input input) : input_(std::move(input)), context_(ZSTD_createDCtx()), block_(ZSTD_DStreamOutSize(), '\0') {
+  explicit ZstdDecompressor(Input input)
+      : input_(std::move(input)), context_(ZSTD_createDCtx()), block_(ZSTD_DStreamOutSize(), '\0') {
     // A frame may not ask for more than 128 MB of window.
     ZSTD_DCtx_setParameter(context_.get(), ZSTD_d_windowLogMax, 27);
   }
@@ -154,7 +165,8 @@ class ZstdDecompressor : public StateDecompressor {
       }
       ZSTD_outBuffer out{block_.data(), block_.size(), 0};
       pending_ = ZSTD_decompressStream(context_.get(), &out, &rest_);
-      if (ZSTD_isError(pending_)) throwCorrupt(std::string("its zstd stream is broken: ") + ZSTD_getErrorName(pending_));
+      if (ZSTD_isError(pending_))
+        throwCorrupt(std::string("its zstd stream is broken: ") + ZSTD_getErrorName(pending_));
       full_ = out.pos == out.size;
       if (out.pos > 0) return {block_.data(), out.pos};
     }
@@ -239,7 +251,8 @@ std::string StateCompressor::finish() {
   return std::move(state_->out);
 }
 
-std::unique_ptr<StateDecompressor> openStateDecompressor(StateCodec codec, std::shared_ptr<arrow::io::RandomAccessFile> file) {
+std::unique_ptr<StateDecompressor> openStateDecompressor(StateCodec codec,
+                                                         std::shared_ptr<arrow::io::RandomAccessFile> file) {
   auto position = std::make_shared<int64_t>(0);
   auto buffer = std::make_shared<std::shared_ptr<arrow::Buffer>>();
   return make(codec, [file, position, buffer]() -> std::string_view {

@@ -36,15 +36,21 @@ class StateFilesTest : public ::testing::TestWithParam<StateProvider> {
     StateFormat format;
     format.keySchema = parseSchemaDdl("k BIGINT");
     format.codec = std::move(codec);
-    return openStateFiles(GetParam(), fileSystem_, {root_.path() + "/state", 3, 1, "default"}, format, root_.path() + "/tmp");
+    return openStateFiles(GetParam(), fileSystem_, {root_.path() + "/state", 3, 1, "default"}, format,
+                          root_.path() + "/tmp");
   }
   fs::path folder() const { return fs::path(root_.path()) / "state" / "3" / "1"; }
   bool hdfs() const { return GetParam() == StateProvider::HdfsBacked; }
-  fs::path changes(int64_t version) const { return folder() / (std::to_string(version) + (hdfs() ? ".delta" : ".changelog")); }
-  fs::path snapshot(int64_t version) const { return folder() / (std::to_string(version) + (hdfs() ? ".snapshot" : ".zip")); }
+  fs::path changes(int64_t version) const {
+    return folder() / (std::to_string(version) + (hdfs() ? ".delta" : ".changelog"));
+  }
+  fs::path snapshot(int64_t version) const {
+    return folder() / (std::to_string(version) + (hdfs() ? ".snapshot" : ".zip"));
+  }
   size_t numDataFiles() const {
     if (!fs::exists(folder() / "SSTs")) return 0;
-    return static_cast<size_t>(std::distance(fs::directory_iterator(folder() / "SSTs"), fs::directory_iterator()));
+    return static_cast<size_t>(
+        std::distance(fs::directory_iterator(folder() / "SSTs"), fs::directory_iterator()));
   }
 
   // Versions 1 to last: each puts its own number, and each third removes its predecessor's.
@@ -108,7 +114,8 @@ TEST_P(StateFilesTest, AnEmptyStateIsAValidSnapshot) {
 TEST_P(StateFilesTest, ALargeStateComesBackWhole) {
   const auto files = open();
   StateMap state;
-  for (int64_t i = 0; i < 50'000; ++i) state[row(i * 7919)] = row(i) + std::string(static_cast<size_t>(i % 5) * 8, 'x');
+  for (int64_t i = 0; i < 50'000; ++i)
+    state[row(i * 7919)] = row(i) + std::string(static_cast<size_t>(i % 5) * 8, 'x');
   state[row(-1)] = std::string(3 << 20, 'y');  // larger than any block
   files->writeChanges(1, putsOf(state));
   EXPECT_EQ(loadState(*files, 1), state);
@@ -136,7 +143,8 @@ TEST_P(StateFilesTest, AReplayReplacesItsFiles) {
   files->writeChanges(1, putsOf({{row(2), row(2)}}));
   files->writeSnapshot(1, entriesOf({{row(2), row(2)}}));
   EXPECT_EQ(loadState(*files, 1), (StateMap{{row(2), row(2)}}));
-  EXPECT_FALSE(fs::exists(folder() / ("." + changes(1).filename().string() + ".crc"))) << "Hadoop would refuse the new file";
+  EXPECT_FALSE(fs::exists(folder() / ("." + changes(1).filename().string() + ".crc")))
+      << "Hadoop would refuse the new file";
 }
 
 TEST_P(StateFilesTest, ADamagedSnapshotGivesWayToOlderFiles) {
@@ -162,7 +170,8 @@ TEST_P(StateFilesTest, AMissingChangeFileIsNamed) {
                                 : "CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE";
   EXPECT_EQ(conditionOf([&] { loadState(*files, 4); }), expected);
   EXPECT_EQ(loadState(*files, 1), byVersion_[1]);
-  EXPECT_EQ(conditionOf([&] { loadState(*files, -1); }), "CANNOT_LOAD_STATE_STORE.UNEXPECTED_VERSION without the file");
+  EXPECT_EQ(conditionOf([&] { loadState(*files, -1); }),
+            "CANNOT_LOAD_STATE_STORE.UNEXPECTED_VERSION without the file");
 }
 
 TEST_P(StateFilesTest, EveryCutAndEveryFlippedByteOfAChangeFileIsNoticed) {
@@ -180,8 +189,10 @@ TEST_P(StateFilesTest, EveryCutAndEveryFlippedByteOfAChangeFileIsNoticed) {
     StateMap state;
     const std::string condition = conditionOf([&] { state = loadState(*files, 1); });
     // The upper bits of a block's size in its token may change without harm.
-    if (condition == "no error") EXPECT_EQ(state, byVersion_[1]) << i;
-    else EXPECT_TRUE(condition.starts_with("CANNOT_LOAD_STATE_STORE")) << condition << " " << i;
+    if (condition == "no error")
+      EXPECT_EQ(state, byVersion_[1]) << i;
+    else
+      EXPECT_TRUE(condition.starts_with("CANNOT_LOAD_STATE_STORE")) << condition << " " << i;
   }
 }
 
@@ -192,7 +203,8 @@ TEST_P(StateFilesTest, CleaningKeepsWhatRetainedVersionsNeed) {
   files->clean(100);
   EXPECT_TRUE(fs::exists(changes(1)));
   files->clean(4);  // versions 8 and later: they begin with snapshot 6
-  for (int64_t version = 8; version <= 12; ++version) EXPECT_EQ(loadState(*files, version), byVersion_[version]) << version;
+  for (int64_t version = 8; version <= 12; ++version)
+    EXPECT_EQ(loadState(*files, version), byVersion_[version]) << version;
   EXPECT_FALSE(fs::exists(snapshot(3)));
   EXPECT_FALSE(fs::exists(changes(5)));
   EXPECT_TRUE(fs::exists(snapshot(6)));
@@ -224,15 +236,19 @@ TEST_P(StateFilesTest, AFailureAroundThePublicationLeavesTheOldOrTheNewFile) {
 TEST_P(StateFilesTest, ForeignFilesInTheFolderAreLeftAlone) {
   const auto files = open();
   writeVersions(*files, 2);
-  for (const char* name : {"x.delta", "0.delta", "-1.changelog", "3.tmp", "4", ".3.delta.uuid.tmp", "99999999999999999999.delta"}) {
+  for (const char* name : {"x.delta", "0.delta", "-1.changelog", "3.tmp", "4", ".3.delta.uuid.tmp",
+                           "99999999999999999999.delta"}) {
     std::ofstream(folder() / name) << "foreign";
   }
   EXPECT_EQ(files->latestVersions().latest, 2);
   EXPECT_EQ(loadState(*files, 2), byVersion_[2]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Providers, StateFilesTest, ::testing::Values(StateProvider::HdfsBacked, StateProvider::RocksDb),
-                         [](const auto& info) { return info.param == StateProvider::RocksDb ? "RocksDb" : "Hdfs"; });
+INSTANTIATE_TEST_SUITE_P(Providers, StateFilesTest,
+                         ::testing::Values(StateProvider::HdfsBacked, StateProvider::RocksDb),
+                         [](const auto& info) {
+                           return info.param == StateProvider::RocksDb ? "RocksDb" : "Hdfs";
+                         });
 
 TEST(StateProviderNames, AreSparksClassNames) {
   for (const StateProvider provider : {StateProvider::HdfsBacked, StateProvider::RocksDb}) {

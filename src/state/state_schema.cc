@@ -12,11 +12,14 @@ constexpr size_t kPieceUnits = 65535 / 3;
 constexpr size_t kMaxSchemaBytes = 64 << 20;
 
 [[noreturn]] void throwCorrupt(const std::string& path, const std::string& reason) {
-  throw Error("STATE_STORE_CHECKPOINT_CORRUPT",
-              "The state schema in " + path + " cannot be read: " + reason + ". Restore the file or remove it.", {{"fileToRead", path}});
+  throw Error(
+      "STATE_STORE_CHECKPOINT_CORRUPT",
+      "The state schema in " + path + " cannot be read: " + reason + ". Restore the file or remove it.",
+      {{"fileToRead", path}});
 }
 
-// Java's modified UTF-8 differs in two ways: NUL takes two bytes, and characters beyond 16 bits two units of three.
+// Java's modified UTF-8 differs in two ways: NUL takes two bytes, and characters beyond 16 bits two units of
+// three.
 void appendUnit(uint32_t unit, std::string* out) {
   if (unit != 0 && unit < 0x80) {
     out->push_back(static_cast<char>(unit));
@@ -141,10 +144,11 @@ bool compatible(const DataType& stored, const DataType& current) {
   if (stored.id() != current.id()) return false;
   switch (stored.id()) {
     case TypeId::Array:
-      return (stored.containsNull() || !current.containsNull()) && compatible(*stored.element(), *current.element());
+      return (stored.containsNull() || !current.containsNull()) &&
+             compatible(*stored.element(), *current.element());
     case TypeId::Map:
-      return (stored.containsNull() || !current.containsNull()) && compatible(*stored.key(), *current.key()) &&
-             compatible(*stored.value(), *current.value());
+      return (stored.containsNull() || !current.containsNull()) &&
+             compatible(*stored.key(), *current.key()) && compatible(*stored.value(), *current.value());
     case TypeId::Struct: {
       const auto& before = stored.fields();
       const auto& after = current.fields();
@@ -155,7 +159,8 @@ bool compatible(const DataType& stored, const DataType& current) {
       }
       return true;
     }
-    default: return equals(stored, current);
+    default:
+      return equals(stored, current);
   }
 }
 
@@ -165,7 +170,8 @@ StateSchema parseStateSchema(std::string_view bytes, const std::string& path) {
   if (bytes.size() > kMaxSchemaBytes) throwCorrupt(path, "it is larger than a schema can be");
   SchemaInput input(bytes, path);
   const std::string_view version = input.utf();
-  if (version == "v3") throw unsupported("State stores with column families (state schema version 3, in " + path + ")");
+  if (version == "v3")
+    throw unsupported("State stores with column families (state schema version 3, in " + path + ")");
   if (version != "v1" && version != "v2") throwCorrupt(path, "its version is neither v1 nor v2");
   StateSchema schema;
   schema.key = input.schema(version == "v2");
@@ -192,19 +198,23 @@ void writeStateSchema(FileSystem& fileSystem, const StateStoreId& id, const Stat
 }
 
 void checkStateSchema(const StateSchema& stored, const StateSchema& current, ValueCheck valueCheck) {
-  const char* advice = ". Grouping columns, their types and the aggregates of a query cannot change while its state is kept: undo "
-                       "the change, or start with a new checkpoint.";
+  const char* advice =
+      ". Grouping columns, their types and the aggregates of a query cannot change while its state is kept: "
+      "undo "
+      "the change, or start with a new checkpoint.";
   if (!compatible(*stored.key, *current.key)) {
     const std::string before = stored.key->simpleString(), after = current.key->simpleString();
-    throw Error("STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
-                "The query's state has keys of the type " + before + ", and the query now has " + after + advice,
-                {{"storedKeySchema", before}, {"newKeySchema", after}});
+    throw Error(
+        "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE",
+        "The query's state has keys of the type " + before + ", and the query now has " + after + advice,
+        {{"storedKeySchema", before}, {"newKeySchema", after}});
   }
   if (valueCheck == ValueCheck::Types && !compatible(*stored.value, *current.value)) {
     const std::string before = stored.value->simpleString(), after = current.value->simpleString();
-    throw Error("STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
-                "The query's state has values of the type " + before + ", and the query now has " + after + advice,
-                {{"storedValueSchema", before}, {"newValueSchema", after}});
+    throw Error(
+        "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+        "The query's state has values of the type " + before + ", and the query now has " + after + advice,
+        {{"storedValueSchema", before}, {"newValueSchema", after}});
   }
 }
 

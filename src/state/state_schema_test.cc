@@ -9,9 +9,11 @@
 namespace thalweg {
 namespace {
 
-std::string outcome(const char* storedKey, const char* storedValue, const char* key, const char* value, ValueCheck check = ValueCheck::Types) {
+std::string outcome(const char* storedKey, const char* storedValue, const char* key, const char* value,
+                    ValueCheck check = ValueCheck::Types) {
   try {
-    checkStateSchema({parseSchemaDdl(storedKey), parseSchemaDdl(storedValue)}, {parseSchemaDdl(key), parseSchemaDdl(value)}, check);
+    checkStateSchema({parseSchemaDdl(storedKey), parseSchemaDdl(storedValue)},
+                     {parseSchemaDdl(key), parseSchemaDdl(value)}, check);
   } catch (const Error& error) {
     return error.condition();
   }
@@ -33,7 +35,8 @@ TEST(StateSchema, NamesMayChangeTypesAndCountsMayNot) {
 
 TEST(StateSchema, NullsMayGoButNotCome) {
   EXPECT_EQ(outcome("a INT", "c BIGINT", "a INT NOT NULL", "c BIGINT NOT NULL"), "ok");
-  EXPECT_EQ(outcome("a INT NOT NULL", "c BIGINT", "a INT", "c BIGINT"), "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE");
+  EXPECT_EQ(outcome("a INT NOT NULL", "c BIGINT", "a INT", "c BIGINT"),
+            "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE");
 }
 
 TEST(StateSchema, LongSchemasAndAllOfUnicodeGoThroughJavasForm) {

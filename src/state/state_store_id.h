@@ -6,7 +6,8 @@
 
 namespace thalweg {
 
-// The name of an operator's only store; stream-stream joins have several, named "left-keyToNumValues" and so on.
+// The name of an operator's only store; stream-stream joins have several, named "left-keyToNumValues" and so
+// on.
 inline constexpr const char* kDefaultStateStore = "default";
 
 struct StateStoreId {

@@ -20,8 +20,10 @@ class CollectState : public StateReceiver {
     ++numRestarts;
   }
   void apply(const StateChange& change) override {
-    if (change.kind == StateChange::Kind::Put) entries.insert_or_assign(std::string(change.key), std::string(change.value));
-    else entries.erase(std::string(change.key));
+    if (change.kind == StateChange::Kind::Put)
+      entries.insert_or_assign(std::string(change.key), std::string(change.value));
+    else
+      entries.erase(std::string(change.key));
   }
   StateMap entries;
   int numRestarts = 0;
@@ -56,6 +58,8 @@ class TestFolder {
   std::filesystem::path path_ = std::filesystem::temp_directory_path() / ("state_test_" + randomUuid());
 };
 
-inline std::filesystem::path sparkCheckpoints() { return std::filesystem::path(THALWEG_SHARED_DIR) / "testdata" / "spark-checkpoints"; }
+inline std::filesystem::path sparkCheckpoints() {
+  return std::filesystem::path(THALWEG_SHARED_DIR) / "testdata" / "spark-checkpoints";
+}
 
 }  // namespace thalweg

@@ -26,14 +26,18 @@ std::optional<int64_t> versionOf(std::string_view stem) {
 }  // namespace
 
 Error unusableStateFile(const std::string& condition, const std::string& path, const std::string& reason) {
-  return Error(condition, "The state file " + path + " cannot be used: " + reason +
-                              ". Restore the file, or start the query with a new checkpoint.",
+  return Error(condition,
+               "The state file " + path + " cannot be used: " + reason +
+                   ". Restore the file, or start the query with a new checkpoint.",
                {{"fileToRead", path}});
 }
 
-VersionedStateFiles::VersionedStateFiles(std::shared_ptr<FileSystem> fileSystem, StateStoreId id, StateFormat format,
-                                         Extensions extensions)
-    : fileSystem_(std::move(fileSystem)), folder_(id.folder()), format_(std::move(format)), extensions_(std::move(extensions)),
+VersionedStateFiles::VersionedStateFiles(std::shared_ptr<FileSystem> fileSystem, StateStoreId id,
+                                         StateFormat format, Extensions extensions)
+    : fileSystem_(std::move(fileSystem)),
+      folder_(id.folder()),
+      format_(std::move(format)),
+      extensions_(std::move(extensions)),
       codec_(stateCodecOf(format_.codec)) {}
 
 std::map<int64_t, VersionedStateFiles::Files> VersionedStateFiles::list() const {
@@ -56,7 +60,8 @@ std::map<int64_t, VersionedStateFiles::Files> VersionedStateFiles::list() const 
 
 StateLoad VersionedStateFiles::load(int64_t version, StateReceiver& receiver) {
   if (version < 0) {
-    throw Error("CANNOT_LOAD_STATE_STORE.UNEXPECTED_VERSION", "A state's version cannot be " + std::to_string(version) + ".",
+    throw Error("CANNOT_LOAD_STATE_STORE.UNEXPECTED_VERSION",
+                "A state's version cannot be " + std::to_string(version) + ".",
                 {{"version", std::to_string(version)}});
   }
   const std::map<int64_t, Files> files = list();
@@ -74,7 +79,9 @@ StateLoad VersionedStateFiles::load(int64_t version, StateReceiver& receiver) {
       return loaded;
     } catch (const Error& error) {
       if (!error.condition().starts_with("CANNOT_LOAD_STATE_STORE")) throw;
-      if (*snapshot != 0) logWarn("The state of version {} in {} is not loaded from snapshot {}: {}", version, folder_, *snapshot, error.text());
+      if (*snapshot != 0)
+        logWarn("The state of version {} in {} is not loaded from snapshot {}: {}", version, folder_,
+                *snapshot, error.text());
       if (!newest) newest = error;
       ++numUnusable;
     }
@@ -82,21 +89,26 @@ StateLoad VersionedStateFiles::load(int64_t version, StateReceiver& receiver) {
   throw *newest;
 }
 
-StateLoad VersionedStateFiles::loadFrom(int64_t snapshot, int64_t version, const std::map<int64_t, Files>& files,
-                                        StateReceiver& receiver) {
+StateLoad VersionedStateFiles::loadFrom(int64_t snapshot, int64_t version,
+                                        const std::map<int64_t, Files>& files, StateReceiver& receiver) {
   const auto filesOf = [&](int64_t number) {
     const auto found = files.find(number);
     if (found != files.end() && found->second.ambiguous) {
-      throw unsupported("State of which a version has several files (state store checkpoint format 2 after a repeated batch), in " + folder_);
+      throw unsupported(
+          "State of which a version has several files (state store checkpoint format 2 after a repeated "
+          "batch), in " +
+          folder_);
     }
     return found == files.end() ? Files() : found->second;
   };
   for (int64_t number = snapshot + 1; number <= version; ++number) {
-    if (filesOf(number).changes.empty()) throw missingChanges(folder_ + "/" + std::to_string(number) + "." + extensions_.changes);
+    if (filesOf(number).changes.empty())
+      throw missingChanges(folder_ + "/" + std::to_string(number) + "." + extensions_.changes);
   }
   receiver.restart();
   if (snapshot > 0) readSnapshot(filesOf(snapshot).snapshot, receiver);
-  for (int64_t number = snapshot + 1; number <= version; ++number) readChanges(filesOf(number).changes, receiver);
+  for (int64_t number = snapshot + 1; number <= version; ++number)
+    readChanges(filesOf(number).changes, receiver);
   return {snapshot, version - snapshot, 0};
 }
 
@@ -140,16 +152,20 @@ void VersionedStateFiles::clean(int64_t minVersionsToRetain) {
   for (const auto& [version, files] : versions) {
     if (!files.snapshot.empty()) (version < base ? removed : retained).push_back(files.snapshot);
   }
-  if (!removed.empty()) removeSharedFiles(removed, retained);
+  const std::vector<std::string> shared =
+      removed.empty() ? std::vector<std::string>() : sharedFilesOf(removed, retained);
   for (const auto& [version, files] : versions) {
     if (version >= base) break;
-    for (const std::string& path : {files.changes, files.snapshot}) {
-      if (path.empty()) continue;
-      fileSystem_->remove(path);
-      const size_t slash = path.rfind('/');
-      fileSystem_->remove(path.substr(0, slash + 1) + "." + path.substr(slash + 1) + ".crc");
-    }
+    if (!files.changes.empty()) removeFile(files.changes);
+    if (!files.snapshot.empty()) removeFile(files.snapshot);
   }
+  for (const std::string& path : shared) removeFile(path);
+}
+
+void VersionedStateFiles::removeFile(const std::string& path) const {
+  fileSystem_->remove(path);
+  const size_t slash = path.rfind('/');
+  fileSystem_->remove(path.substr(0, slash + 1) + "." + path.substr(slash + 1) + ".crc");
 }
 
 std::unique_ptr<StateDecompressor> VersionedStateFiles::openCompressed(const std::string& path) const {
@@ -169,12 +185,13 @@ std::string_view stateProviderClassName(StateProvider provider) {
              : "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider";
 }
 
-std::unique_ptr<StateFiles> openStateFiles(StateProvider provider, std::shared_ptr<FileSystem> fileSystem, StateStoreId id,
-                                           StateFormat format, std::string temporaryFolder) {
+std::unique_ptr<StateFiles> openStateFiles(StateProvider provider, std::shared_ptr<FileSystem> fileSystem,
+                                           StateStoreId id, StateFormat format, std::string temporaryFolder) {
   if (provider == StateProvider::HdfsBacked) {
     return std::make_unique<HdfsStateFiles>(std::move(fileSystem), std::move(id), std::move(format));
   }
-  return std::make_unique<RocksDbStateFiles>(std::move(fileSystem), std::move(id), std::move(format), std::move(temporaryFolder));
+  return std::make_unique<RocksDbStateFiles>(std::move(fileSystem), std::move(id), std::move(format),
+                                             std::move(temporaryFolder));
 }
 
 }  // namespace thalweg

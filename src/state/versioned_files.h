@@ -1,4 +1,5 @@
-// What both providers share: versions as numbered files in one folder, how a load finds its way through them, and which may go.
+// What both providers share: versions as numbered files in one folder, how a load finds its way through them,
+// and which may go.
 #pragma once
 
 #include <map>
@@ -10,8 +11,8 @@
 
 namespace thalweg {
 
-// The StateFiles contract over "<version>.<extension>" files ("<version>_<id>.<extension>" with Spark's checkpoint format 2);
-// what is in a file is the provider's.
+// The StateFiles contract over "<version>.<extension>" files ("<version>_<id>.<extension>" with Spark's
+// checkpoint format 2); what is in a file is the provider's.
 class VersionedStateFiles : public StateFiles {
  public:
   StateLoad load(int64_t version, StateReceiver& receiver) final;
@@ -25,7 +26,8 @@ class VersionedStateFiles : public StateFiles {
     std::string changes;
     std::string snapshot;
   };
-  VersionedStateFiles(std::shared_ptr<FileSystem> fileSystem, StateStoreId id, StateFormat format, Extensions extensions);
+  VersionedStateFiles(std::shared_ptr<FileSystem> fileSystem, StateStoreId id, StateFormat format,
+                      Extensions extensions);
 
   // Hand a file's contents to `receiver`. A file that cannot be used throws Error CANNOT_LOAD_STATE_STORE.*.
   virtual void readChanges(const std::string& path, StateReceiver& receiver) = 0;
@@ -35,16 +37,22 @@ class VersionedStateFiles : public StateFiles {
   virtual std::string encodeChanges(const std::vector<StateChange>& changes) = 0;
   // Makes durable what the snapshot's file refers to, and returns the contents of that file.
   virtual std::string prepareSnapshot(const StateEntries& entries) = 0;
-  // Before the first snapshot in `removed` (paths) goes; `retained` ones stay.
-  virtual void removeSharedFiles(const std::vector<std::string>& removed, const std::vector<std::string>& retained) {}
+  // Files (paths) that only snapshots in `removed` refer to, and none in `retained`; they go after those
+  // snapshots.
+  virtual std::vector<std::string> sharedFilesOf(const std::vector<std::string>& removed,
+                                                 const std::vector<std::string>& retained) {
+    return {};
+  }
 
   FileSystem& fileSystem() const { return *fileSystem_; }
   const std::string& folder() const { return folder_; }
   const StateFormat& format() const { return format_; }
   StateCodec codec() const { return codec_; }
   std::unique_ptr<StateDecompressor> openCompressed(const std::string& path) const;
-  // Writes a file whole or not at all. Spark's Hadoop client keeps checksums in hidden neighbours and refuses a file that
-  // does not match its own: a neighbour that an earlier file left goes first.
+  // Removes a file and the checksum that Spark's Hadoop client may have beside it.
+  void removeFile(const std::string& path) const;
+  // Writes a file whole or not at all. Spark's Hadoop client keeps checksums in hidden neighbours and refuses
+  // a file that does not match its own: a neighbour that an earlier file left goes first.
   void writeFile(const std::string& name, const std::string& contents) const;
 
  private:
@@ -54,7 +62,8 @@ class VersionedStateFiles : public StateFiles {
     bool ambiguous = false;  // several attempts' files: only the commit log knows which one counts
   };
   std::map<int64_t, Files> list() const;
-  StateLoad loadFrom(int64_t snapshot, int64_t version, const std::map<int64_t, Files>& files, StateReceiver& receiver);
+  StateLoad loadFrom(int64_t snapshot, int64_t version, const std::map<int64_t, Files>& files,
+                     StateReceiver& receiver);
 
   std::shared_ptr<FileSystem> fileSystem_;
   std::string folder_;

@@ -1,4 +1,5 @@
-// Format: PKWARE's APPNOTE. Read through the central directory, since Java's writer leaves sizes out of the local headers.
+// Format: PKWARE's APPNOTE. Read through the central directory, since Java's writer leaves sizes out of the
+// local headers.
 #include "state/zip_archive.h"
 
 #include <cstring>
@@ -15,7 +16,9 @@ constexpr size_t kLocalBytes = 30, kCentralBytes = 46, kEndBytes = 22;
 constexpr uint16_t kVersion = 20, kStored = 0, kDeflated = 8, kUtf8Names = 0x0800, kEncrypted = 0x0001;
 constexpr uint16_t kDosDate = 0x0021;  // 1980-01-01: archives of the same contents are the same bytes
 
-[[noreturn]] void throwCorrupt(const char* reason) { throw Error("STATE_STORE_CHECKPOINT_CORRUPT", reason); }
+[[noreturn]] void throwCorrupt(const char* reason) {
+  throw Error("STATE_STORE_CHECKPOINT_CORRUPT", reason);
+}
 
 template <typename T>
 T at(std::string_view bytes, size_t offset) {
@@ -26,7 +29,8 @@ T at(std::string_view bytes, size_t offset) {
 }
 
 std::string_view slice(std::string_view bytes, size_t offset, size_t size) {
-  if (offset > bytes.size() || bytes.size() - offset < size) throwCorrupt("an entry lies outside the ZIP archive");
+  if (offset > bytes.size() || bytes.size() - offset < size)
+    throwCorrupt("an entry lies outside the ZIP archive");
   return bytes.substr(offset, size);
 }
 
@@ -58,7 +62,8 @@ std::string inflated(std::string_view compressed, size_t size) {
 
 std::string deflated(std::string_view bytes) {
   z_stream stream{};
-  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
   std::string out(deflateBound(&stream, static_cast<uLong>(bytes.size())), '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
   stream.avail_in = static_cast<uInt>(bytes.size());
@@ -72,7 +77,8 @@ std::string deflated(std::string_view bytes) {
 }
 
 uint32_t crcOf(std::string_view bytes) {
-  return static_cast<uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
+  return static_cast<uint32_t>(
+      crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
 }
 
 template <typename T>
@@ -109,13 +115,16 @@ ZipEntries readZip(std::string_view archive, size_t maxBytes) {
     const size_t nameBytes = at<uint16_t>(archive, place + 28);
     const size_t local = at<uint32_t>(archive, place + 42);
     const std::string name(slice(archive, place + kCentralBytes, nameBytes));
-    place += kCentralBytes + nameBytes + at<uint16_t>(archive, place + 30) + at<uint16_t>(archive, place + 32);
+    place +=
+        kCentralBytes + nameBytes + at<uint16_t>(archive, place + 30) + at<uint16_t>(archive, place + 32);
 
-    if ((flags & kEncrypted) != 0 || (method != kStored && method != kDeflated)) throwCorrupt("a ZIP entry has an unknown form");
+    if ((flags & kEncrypted) != 0 || (method != kStored && method != kDeflated))
+      throwCorrupt("a ZIP entry has an unknown form");
     if (size > maxBytes) throwCorrupt("the ZIP archive's contents are larger than they may be");
     maxBytes -= size;
     if (at<uint32_t>(archive, local) != kLocalMark) throwCorrupt("a ZIP entry is damaged");
-    const size_t data = local + kLocalBytes + at<uint16_t>(archive, local + 26) + at<uint16_t>(archive, local + 28);
+    const size_t data =
+        local + kLocalBytes + at<uint16_t>(archive, local + 26) + at<uint16_t>(archive, local + 28);
     const std::string_view bytes = slice(archive, data, compressed);
     if (method == kStored && compressed != size) throwCorrupt("a ZIP entry is damaged");
     std::string contents = method == kStored ? std::string(bytes) : inflated(bytes, size);
