@@ -10,6 +10,7 @@
 #include "exec/operators/project_filter.h"
 #include "exec/operators/scans.h"
 #include "exec/operators/sort_limit.h"
+#include "exec/operators/stateful_aggregate.h"
 #include "expr/canonical.h"
 #include "plan/logical/event_time.h"
 
@@ -70,7 +71,7 @@ SchemaPtr fullSchema(const std::vector<AttributePtr>& output) {
 
 class Planner {
  public:
-  explicit Planner(const BatchContext& constants) : constants_(constants) {}
+  Planner(const BatchContext& constants, const StreamingPlanning* streaming) : constants_(constants), streaming_(streaming) {}
 
   PhysicalPtr plan(const LogicalNode& node) const {
     switch (node.kind()) {
@@ -147,6 +148,7 @@ class Planner {
 
   // The hash aggregate gives groups and aggregates; a projection above computes the results from them.
   PhysicalPtr planAggregate(const LogicalAggregate& aggregate) const {
+    const int operatorId = streaming_ && aggregate.isStreaming() ? nextOperatorId_++ : -1;  // before the child's
     const Binder input = binder(aggregate);
     std::vector<AttributePtr> columns;  // of the hash aggregate
     for (const ExpressionPtr& group : aggregate.grouping()) {
@@ -174,16 +176,35 @@ class Planner {
       };
       results.push_back(replace(result));
     }
-    auto hashAggregate = std::make_shared<PhysicalAggregate>(fullSchema(columns), input.bindAll(aggregate.grouping()), std::move(calls),
-                                                             plan(*aggregate.child()));
+    const std::vector<ExpressionPtr> grouping = input.bindAll(aggregate.grouping());
+    PhysicalPtr child = plan(*aggregate.child());
+    PhysicalPtr hashAggregate;
+    if (operatorId >= 0) {
+      hashAggregate = std::make_shared<PhysicalStatefulAggregate>(fullSchema(columns), grouping, std::move(calls), streaming_->mode,
+                                                                  eventTimeKey(columns, grouping.size()), operatorId, std::move(child));
+    } else {
+      hashAggregate = std::make_shared<PhysicalAggregate>(fullSchema(columns), grouping, std::move(calls), std::move(child));
+    }
     return std::make_shared<PhysicalProject>(fullSchema(aggregate.output()), Binder(columns, constants_).bindAll(results), hashAggregate);
   }
 
+  // The first grouping column that carries the watermark.
+  static std::optional<EventTimeKey> eventTimeKey(const std::vector<AttributePtr>& columns, size_t numGrouping) {
+    for (size_t i = 0; i < numGrouping; ++i) {
+      if (hasMetadataKey(columns[i]->metadata(), kWatermarkDelayKey)) return EventTimeKey{i, isWindowType(*columns[i]->type())};
+    }
+    return std::nullopt;
+  }
+
   const BatchContext& constants_;
+  const StreamingPlanning* streaming_;
+  mutable int nextOperatorId_ = 0;
 };
 
 }  // namespace
 
-PhysicalPtr planPhysical(const LogicalPtr& plan, const BatchContext& constants) { return Planner(constants).plan(*plan); }
+PhysicalPtr planPhysical(const LogicalPtr& plan, const BatchContext& constants, const StreamingPlanning* streaming) {
+  return Planner(constants, streaming).plan(*plan);
+}
 
 }  // namespace thalweg

@@ -1,0 +1,166 @@
+#include "exec/operators/stateful_aggregate.h"
+
+#include <chrono>
+#include <unordered_set>
+
+#include <arrow/record_batch.h>
+
+#include "common/error.h"
+#include "exec/operators/groups.h"
+
+namespace thalweg {
+namespace {
+
+using Batches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
+
+constexpr int64_t kMicrosPerMilli = 1000;
+
+std::vector<StructField> firstFields(const Schema& schema, size_t count) {
+  return {schema.fields().begin(), schema.fields().begin() + static_cast<int64_t>(count)};
+}
+
+// Adds the time until its end to a metric.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::atomic<int64_t>& total) : total_(total) {}
+  ~Stopwatch() {
+    total_ += std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::atomic<int64_t>& total_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// The batches of the state's partitions, those of several partitions in one of its own: a sink makes a file of each.
+class Output final : public RunningOperator {
+ public:
+  Output(std::vector<Batches> ofPartition, int numPartitions) : parts_(static_cast<size_t>(numPartitions)) {
+    for (size_t i = 0; i < ofPartition.size(); ++i) {
+      Batches& part = parts_[i % parts_.size()];
+      part.insert(part.end(), ofPartition[i].begin(), ofPartition[i].end());
+    }
+  }
+  int numPartitions() const override { return static_cast<int>(parts_.size()); }
+  std::unique_ptr<BatchReader> open(int partition) override { return readBatches(std::move(parts_[static_cast<size_t>(partition)])); }
+
+ private:
+  std::vector<Batches> parts_;
+};
+
+}  // namespace
+
+// One batch's run over all partitions of the state.
+class StatefulAggregateRun {
+ public:
+  StatefulAggregateRun(const PhysicalStatefulAggregate& node, Execution& execution)
+      : node_(node), execution_(execution), state_(*execution.states.at(static_cast<size_t>(node.operatorId()))) {}
+
+  std::unique_ptr<RunningOperator> run(RunningOperator& input) {
+    groupInput(input);
+    std::vector<Batches> results(static_cast<size_t>(state_.numPartitions()));
+    execution_.pool->runAll(state_.numPartitions(), [&](int partition) {
+      execution_.cancellation.throwIfCancelled();
+      results[static_cast<size_t>(partition)] = runPartition(partition);
+    });
+    return std::make_unique<Output>(std::move(results), std::min(state_.numPartitions(), execution_.pool->numSlots()));
+  }
+
+ private:
+  void groupInput(RunningOperator& input) {
+    const auto count = static_cast<size_t>(input.numPartitions());
+    groups_.resize(count);
+    parts_.resize(count);
+    execution_.pool->runAll(input.numPartitions(), [&](int partition) {
+      const auto i = static_cast<size_t>(partition);
+      groups_[i] = groupPartition(input, partition, execution_, node_.grouping_, node_.aggregates_);
+      parts_[i] = std::make_unique<PartialGroups>(node_.layout_, *groups_[i], state_.numPartitions());
+    });
+  }
+
+  Batches runPartition(int partition) {
+    auto& state = static_cast<AggregateState&>(state_.partition(0, partition));
+    StateMetrics& metrics = state_.metrics();
+    {
+      const Stopwatch watch(metrics.updatesMs);
+      // In order of the input's partitions: results that depend on order (first) are the same on every run.
+      std::unordered_set<std::string_view> late;
+      for (const auto& part : parts_) {
+        std::vector<uint32_t> groups = part->ofPartition[static_cast<size_t>(partition)];
+        dropLate(*part, &groups, &late);
+        state.merge(*part, groups);
+      }
+      metrics.rowsUpdated += static_cast<int64_t>(state.touched().size());
+      metrics.rowsDroppedByWatermark += static_cast<int64_t>(late.size());
+    }
+    return emit(state);
+  }
+
+  void dropLate(const PartialGroups& part, std::vector<uint32_t>* groups, std::unordered_set<std::string_view>* late) const {
+    if (!node_.layout_.eventTime || node_.mode_ == OutputMode::Complete) return;
+    const int64_t watermark = execution_.watermarks.lateMs * kMicrosPerMilli;
+    std::erase_if(*groups, [&](uint32_t group) {
+      const auto& time = part.times[group];
+      if (!time || *time > watermark) return false;
+      late->insert(part.keys[group]);
+      return true;
+    });
+  }
+
+  Batches emit(AggregateState& state) {
+    const Schema& schema = *node_.schema();
+    if (node_.mode_ == OutputMode::Complete) return state.results(schema, state.all());
+    StateMetrics& metrics = state_.metrics();
+    Batches rows;
+    if (node_.mode_ == OutputMode::Update) rows = state.results(schema, state.touched());
+    if (!node_.layout_.eventTime) return rows;
+    const Stopwatch watch(metrics.removalsMs);
+    const std::vector<uint32_t> expired = state.takeExpired(execution_.watermarks.evictionMs * kMicrosPerMilli);
+    if (node_.mode_ == OutputMode::Append) rows = state.results(schema, expired);
+    state.remove(expired);
+    metrics.rowsRemoved += static_cast<int64_t>(expired.size());
+    return rows;
+  }
+
+  const PhysicalStatefulAggregate& node_;
+  Execution& execution_;
+  OperatorState& state_;
+  std::vector<std::unique_ptr<Groups>> groups_;
+  std::vector<std::unique_ptr<PartialGroups>> parts_;
+};
+
+PhysicalStatefulAggregate::PhysicalStatefulAggregate(SchemaPtr schema, std::vector<ExpressionPtr> grouping, Aggregates aggregates,
+                                                     OutputMode mode, std::optional<EventTimeKey> eventTime, int operatorId,
+                                                     PhysicalPtr child)
+    : StatefulNode(schema, {std::move(child)}, operatorId),
+      grouping_(std::move(grouping)),
+      aggregates_(std::move(aggregates)),
+      mode_(mode),
+      layout_(firstFields(*schema, grouping_.size()), aggregates_, eventTime) {}
+
+std::unique_ptr<RunningOperator> PhysicalStatefulAggregate::start(Execution& execution) const {
+  const auto input = children()[0]->start(execution);
+  return StatefulAggregateRun(*this, execution).run(*input);
+}
+
+std::string PhysicalStatefulAggregate::describe() const {
+  std::string text = "StateStoreSave(keys=[";
+  for (size_t i = 0; i < grouping_.size(); ++i) text += (i ? ", " : "") + grouping_[i]->toString();
+  text += "], functions=[";
+  for (size_t i = 0; i < aggregates_.size(); ++i) text += (i ? ", " : "") + aggregates_[i]->toString();
+  return text + "]), state " + std::to_string(operatorId());
+}
+
+std::vector<StoreDefinition> PhysicalStatefulAggregate::stores() const {
+  return {{kDefaultStateStore, DataType::structOf(layout_.keyFields), DataType::structOf(layout_.valueFields), 0}};
+}
+
+std::unique_ptr<StorePartition> PhysicalStatefulAggregate::makePartition(size_t) const {
+  return std::make_unique<AggregateState>(layout_);
+}
+
+bool PhysicalStatefulAggregate::wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const {
+  return mode_ != OutputMode::Complete && watermarkMs > usedWatermarkMs;
+}
+
+}  // namespace thalweg
