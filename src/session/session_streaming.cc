@@ -1,4 +1,5 @@
 // Streaming commands of a session: start, watch, wait for and stop queries.
+#include <algorithm>
 #include <filesystem>
 #include <numeric>
 #include <thread>

@@ -1,5 +1,6 @@
 #include "exec/operators/stateful_aggregate.h"
 
+#include <algorithm>
 #include <chrono>
 #include <unordered_set>
 
@@ -157,6 +158,12 @@ std::vector<StoreDefinition> PhysicalStatefulAggregate::stores() const {
 
 std::unique_ptr<StorePartition> PhysicalStatefulAggregate::makePartition(size_t) const {
   return std::make_unique<AggregateState>(layout_);
+}
+
+std::string PhysicalStatefulAggregate::fingerprint() const {
+  std::string text;
+  for (const auto& aggregate : aggregates_) text += (text.empty() ? "" : ",") + aggregate->spec().name;
+  return text;
 }
 
 bool PhysicalStatefulAggregate::wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const {

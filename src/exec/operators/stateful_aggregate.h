@@ -25,6 +25,7 @@ class PhysicalStatefulAggregate final : public StatefulNode {
   std::unique_ptr<StorePartition> makePartition(size_t store) const override;
   // Without grouping columns all is in the first partition.
   int numPartitionsUsed(int numPartitions) const override { return grouping_.empty() ? 1 : numPartitions; }
+  std::string fingerprint() const override;
   bool wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const override;
 
  private:

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -55,6 +56,9 @@ class StatefulNode : public PhysicalNode {
   virtual std::unique_ptr<StorePartition> makePartition(size_t store) const = 0;
   // Of `numPartitions`, those that may hold anything: the first ones.
   virtual int numPartitionsUsed(int numPartitions) const { return numPartitions; }
+  // What Spark's schemas do not tell apart: state of one text must not be gone on with under another. Of an aggregation, its
+  // functions' names.
+  virtual std::string fingerprint() const = 0;
   // Does the batch that ran under the first watermark leave work for one without new data under the second?
   virtual bool wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const = 0;
 
@@ -118,7 +122,7 @@ class OperatorState {
 
   const StatefulNode& node_;
   StateContext context_;
-  StateProvider provider_;
+  StateProvider provider_ = StateProvider::HdfsBacked;
   int numPartitions_;
   std::vector<std::unique_ptr<Store>> stores_;  // a store after the other, partition by partition
   int64_t version_ = -1;                        // −1: not loaded

@@ -3,21 +3,13 @@
 #include <arrow/api.h>
 #include <arrow/util/decimal.h>
 
-#include "columnar/key_encoder.h"
 #include "common/error.h"
+#include "functions/aggregate/group_columns.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
 namespace thalweg {
 namespace {
-
-using Arrays = std::vector<std::shared_ptr<arrow::Array>>;
-using GroupsOfRows = std::span<const uint32_t>;
-
-template <typename T>
-void clear(GroupsOfRows groups, std::vector<T>* values) {
-  for (const uint32_t group : groups) (*values)[group] = T();
-}
 
 std::shared_ptr<arrow::Array> longs(const std::vector<int64_t>& values, GroupsOfRows groups, arrow::MemoryPool* pool) {
   arrow::Int64Builder builder(pool);
@@ -32,15 +24,6 @@ void loadLongs(GroupsOfRows groups, const arrow::Array& saved, std::vector<int64
     const auto row = static_cast<int64_t>(i);
     (*values)[groups[i]] = column.IsNull(row) ? 0 : column.Value(row);
   }
-}
-
-// A column of values that may be missing.
-std::shared_ptr<arrow::Array> scalars(const DataType& type, const std::vector<std::shared_ptr<arrow::Scalar>>& values,
-                                      GroupsOfRows groups, arrow::MemoryPool* pool) {
-  std::unique_ptr<arrow::ArrayBuilder> builder;
-  throwIfFailed(arrow::MakeBuilder(pool, toArrowType(type), &builder));
-  for (const uint32_t group : groups) throwIfFailed(values[group] ? builder->AppendScalar(*values[group]) : builder->AppendNull());
-  return valueOrThrow(builder->Finish());
 }
 
 class Count final : public Aggregator {
@@ -296,62 +279,6 @@ class DecimalSum final : public Aggregator {
   std::vector<uint8_t> overflowed_;  // where a saved sum did not fit
 };
 
-// Keeps, for each group, the scalar that won so far and its encoded key.
-class Extreme final : public Aggregator {
- public:
-  Extreme(DataTypePtr type, bool least) : type_(std::move(type)), least_(least), encoder_({{type_}}) {}
-  void resize(int64_t numGroups) override {
-    keys_.resize(static_cast<size_t>(numGroups));
-    values_.resize(static_cast<size_t>(numGroups));
-  }
-
-  void update(GroupsOfRows groups, const Arrays& arguments, const Selection& selection) override {
-    std::string key;
-    selection.forEach([&](int64_t row) {
-      if (arguments[0]->IsNull(row)) return;
-      key.clear();
-      encoder_.append(arguments, row, &key);
-      const uint32_t group = groups[static_cast<size_t>(row)];
-      if (!better(key, group)) return;
-      keys_[group] = key;
-      values_[group] = valueOrThrow(arguments[0]->GetScalar(row));
-    });
-  }
-
-  void merge(GroupsOfRows from, GroupsOfRows to, const Aggregator& other) override {
-    const auto& that = static_cast<const Extreme&>(other);
-    for (size_t i = 0; i < from.size(); ++i) {
-      if (!that.values_[from[i]] || !better(that.keys_[from[i]], to[i])) continue;
-      keys_[to[i]] = that.keys_[from[i]];
-      values_[to[i]] = that.values_[from[i]];
-    }
-  }
-
-  std::shared_ptr<arrow::Array> finish(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
-    return scalars(*type_, values_, groups, pool);
-  }
-
-  void reset(GroupsOfRows groups) override {
-    clear(groups, &keys_);
-    clear(groups, &values_);
-  }
-  std::vector<StructField> bufferFields() const override { return {{least_ ? "min" : "max", type_, true}}; }
-  Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override { return {finish(groups, pool)}; }
-  void loadBuffers(GroupsOfRows groups, const Arrays& buffers) override {
-    update(groups, buffers, Selection::all(static_cast<int64_t>(groups.size())));
-  }
-
- private:
-  bool better(const std::string& key, uint32_t group) const {
-    return !values_[group] || (least_ ? key < keys_[group] : key > keys_[group]);
-  }
-  DataTypePtr type_;
-  bool least_;
-  KeyEncoder encoder_;
-  std::vector<std::string> keys_;
-  std::vector<std::shared_ptr<arrow::Scalar>> values_;
-};
-
 class First final : public Aggregator {
  public:
   First(DataTypePtr type, bool last, bool ignoreNulls) : type_(std::move(type)), last_(last), ignoreNulls_(ignoreNulls) {}
@@ -413,8 +340,6 @@ std::unique_ptr<Aggregator> makeAverage(const DataTypePtr& input, const DataType
   if (input->id() == TypeId::Decimal) return std::make_unique<DecimalSum>(input, result, true, ansi);
   return std::make_unique<DoubleSum>(true);
 }
-
-std::unique_ptr<Aggregator> makeExtreme(const DataTypePtr& type, bool least) { return std::make_unique<Extreme>(type, least); }
 
 std::unique_ptr<Aggregator> makeFirst(const DataTypePtr& type, bool last, bool ignoreNulls) {
   return std::make_unique<First>(type, last, ignoreNulls);

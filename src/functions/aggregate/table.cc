@@ -60,6 +60,21 @@ ExpressionPtr resolveExtreme(const FunctionCall& call, const FunctionContext&) {
   return makeAggregateCall(call, least ? "min" : "max", call.arguments, type, true, [=] { return makeExtreme(type, least); });
 }
 
+ExpressionPtr resolveExtremeBy(const FunctionCall& call, const FunctionContext&) {
+  const DataTypePtr type = call.arguments[0]->type();
+  const DataTypePtr ordering = call.arguments[1]->type();
+  const bool least = equalsIgnoreCase(call.name, "min_by");
+  makeExtreme(ordering, least);  // refuses types without an order
+  return makeAggregateCall(call, toLowerAscii(call.name), call.arguments, type, true, [=] { return makeExtremeBy(type, ordering, least); });
+}
+
+ExpressionPtr resolveMoments(const FunctionCall& call, const FunctionContext& context) {
+  const std::string name = toLowerAscii(call.name);
+  const MomentResult result{!name.ends_with("_pop"), name.starts_with("std")};
+  ExpressionPtr argument = implicitCast(call.arguments[0], doubleType(), call.name, 1, context);
+  return makeAggregateCall(call, name, {std::move(argument)}, doubleType(), true, [=] { return makeCentralMoments(result); });
+}
+
 ExpressionPtr resolveFirst(const FunctionCall& call, const FunctionContext& context) {
   bool ignoreNulls = false;
   if (call.arguments.size() == 2) {
@@ -81,6 +96,9 @@ std::span<const FunctionRow> aggregateFunctions() {
       {"mean", 1, 1, resolveAverage},     {"min", 1, 1, resolveExtreme},     {"max", 1, 1, resolveExtreme},
       {"first", 1, 2, resolveFirst},      {"first_value", 1, 2, resolveFirst}, {"last", 1, 2, resolveFirst},
       {"last_value", 1, 2, resolveFirst}, {"any_value", 1, 2, resolveFirst},
+      {"min_by", 2, 2, resolveExtremeBy}, {"max_by", 2, 2, resolveExtremeBy}, {"std", 1, 1, resolveMoments},
+      {"stddev", 1, 1, resolveMoments},   {"stddev_samp", 1, 1, resolveMoments}, {"stddev_pop", 1, 1, resolveMoments},
+      {"variance", 1, 1, resolveMoments}, {"var_samp", 1, 1, resolveMoments}, {"var_pop", 1, 1, resolveMoments},
   };
   return rows;
 }

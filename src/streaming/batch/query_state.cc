@@ -1,5 +1,6 @@
 #include "streaming/batch/query_state.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -94,6 +95,25 @@ void QueryState::describeOperator(const StatefulNode& node) const {
     else writeStateSchema(*context_.fileSystem, id, schema);
   }
   writeOperatorMetadata(*context_.fileSystem, operatorFolder(node.operatorId()), metadata);
+  checkFingerprint(node);
+}
+
+// Spark takes min's state for max's, as both have a value of one type; the file beside Spark's metadata knows better.
+// Checkpoints of Spark have none: it is then written at the first start here.
+void QueryState::checkFingerprint(const StatefulNode& node) const {
+  const std::string path = operatorFolder(node.operatorId()) + "/_metadata/thalweg";
+  const std::string text = "v1\n" + node.fingerprint();
+  if (!context_.fileSystem->stat(path)) {
+    context_.fileSystem->writeAtomically(path, text);
+    return;
+  }
+  const std::string stored = context_.fileSystem->readAll(path);
+  if (stored == text || !stored.starts_with("v1\n")) return;
+  const std::string before = stored.substr(3);
+  throw Error("STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+              "The query's state was made by " + before + ", and the query now has " + node.fingerprint() +
+                  ", which would go on with values that are not its own. Undo the change, or start with a new checkpoint.",
+              {{"storedValueSchema", before}, {"newValueSchema", node.fingerprint()}});
 }
 
 void QueryState::bind(int64_t batchId, Execution* execution) {

@@ -41,6 +41,7 @@ class QueryState {
 
  private:
   void describeOperator(const StatefulNode& node) const;
+  void checkFingerprint(const StatefulNode& node) const;
   std::string operatorFolder(int64_t operatorId) const;
 
   StateContext context_;
