@@ -17,7 +17,8 @@ BinaryKeyTable::BinaryKeyTable() : slots_(kFirstSlots, Slot{0, kFree}) {}
 size_t BinaryKeyTable::slotOf(std::string_view key, uint64_t hash) const {
   const size_t mask = slots_.size() - 1;
   size_t at = hash & mask;
-  while (slots_[at].number != kFree && !(slots_[at].hash == hash && this->key(slots_[at].number) == key)) at = (at + 1) & mask;
+  while (slots_[at].number != kFree && !(slots_[at].hash == hash && this->key(slots_[at].number) == key))
+    at = (at + 1) & mask;
   return at;
 }
 
@@ -46,7 +47,8 @@ void BinaryKeyTable::remove(uint32_t number) {
   const std::string_view removed = key(number);
   const size_t mask = slots_.size() - 1;
   size_t hole = slotOf(removed, hashKeyBytes(removed));
-  // Keys behind the hole move into it where that is nearer to the slot of their hash, so that no probe ends too early.
+  // Keys behind the hole move into it where that is nearer to the slot of their hash, so that no probe ends
+  // too early.
   for (size_t at = (hole + 1) & mask; slots_[at].number != kFree; at = (at + 1) & mask) {
     const size_t home = slots_[at].hash & mask;
     if (((at - home) & mask) < ((at - hole) & mask)) continue;

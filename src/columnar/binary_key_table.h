@@ -8,8 +8,8 @@
 
 namespace thalweg {
 
-// Open addressing over 64-bit hashes; keys lie in one arena. Numbers of removed keys are given to later ones, so that columns
-// indexed by them stay as long as the most keys there ever were. Used by one thread.
+// Open addressing over 64-bit hashes; keys lie in one arena. Numbers of removed keys are given to later ones,
+// so that columns indexed by them stay as long as the most keys there ever were. Used by one thread.
 class BinaryKeyTable {
  public:
   BinaryKeyTable();
@@ -20,7 +20,9 @@ class BinaryKeyTable {
   void remove(uint32_t number);
 
   // Valid until the next findOrAdd or remove.
-  std::string_view key(uint32_t number) const { return std::string_view(arena_).substr(keys_[number].offset, keys_[number].size); }
+  std::string_view key(uint32_t number) const {
+    return std::string_view(arena_).substr(keys_[number].offset, keys_[number].size);
+  }
   bool isLive(uint32_t number) const { return keys_[number].size != kFree; }
   // Keys that are there.
   int64_t size() const { return static_cast<int64_t>(keys_.size() - freeNumbers_.size()); }

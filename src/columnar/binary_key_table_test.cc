@@ -13,7 +13,8 @@ TEST(BinaryKeyTable, GivesTheNumbersOfRemovedKeysAgain) {
   bool added = false;
   EXPECT_EQ(table.findOrAdd("a", &added), 0u);
   EXPECT_TRUE(added);
-  EXPECT_EQ(table.findOrAdd("", &added), 1u);  // the key of an aggregate without grouping columns has no bytes
+  EXPECT_EQ(table.findOrAdd("", &added),
+            1u);  // the key of an aggregate without grouping columns has no bytes
   EXPECT_EQ(table.findOrAdd("", &added), 1u);
   EXPECT_FALSE(added);
   table.remove(0);
@@ -25,7 +26,8 @@ TEST(BinaryKeyTable, GivesTheNumbersOfRemovedKeysAgain) {
   EXPECT_EQ(table.numbersEnd(), 2);
 }
 
-// Against std::map over random additions and removals: growth, holes in probes, and a compacted arena among them.
+// Against std::map over random additions and removals: growth, holes in probes, and a compacted arena among
+// them.
 TEST(BinaryKeyTable, HoldsWhatAMapHolds) {
   BinaryKeyTable table;
   std::map<std::string, uint32_t> model;

@@ -19,10 +19,11 @@ std::vector<int32_t> allRows(int64_t count) {
   return rows;
 }
 
-Arrays evaluateAll(const std::vector<ExpressionPtr>& expressions, const arrow::RecordBatch& batch, const Selection& selection,
-                   const EvaluationContext& context) {
+Arrays evaluateAll(const std::vector<ExpressionPtr>& expressions, const arrow::RecordBatch& batch,
+                   const Selection& selection, const EvaluationContext& context) {
   Arrays arrays;
-  for (const ExpressionPtr& expression : expressions) arrays.push_back(evaluateToArray(*expression, batch, selection, context));
+  for (const ExpressionPtr& expression : expressions)
+    arrays.push_back(evaluateToArray(*expression, batch, selection, context));
   return arrays;
 }
 
@@ -46,8 +47,12 @@ std::vector<uint32_t> allGroups(int64_t count) {
   return groups;
 }
 
-Groups::Groups(const std::vector<ExpressionPtr>& grouping, const Aggregates& aggregates, arrow::MemoryPool* pool)
-    : grouping_(grouping), aggregates_(aggregates), table_(typesOf(grouping), pool), aggregators_(makeAggregators(aggregates)) {
+Groups::Groups(const std::vector<ExpressionPtr>& grouping, const Aggregates& aggregates,
+               arrow::MemoryPool* pool)
+    : grouping_(grouping),
+      aggregates_(aggregates),
+      table_(typesOf(grouping), pool),
+      aggregators_(makeAggregators(aggregates)) {
   if (grouping_.empty()) resize(1);
 }
 
@@ -64,10 +69,13 @@ void Groups::merge(Groups& other) {
   if (count == 0) return;
   number(other.takeKeys(), count);
   const std::vector<uint32_t> from = allGroups(count);
-  for (size_t i = 0; i < aggregators_.size(); ++i) aggregators_[i]->merge(from, groups_, *other.aggregators_[i]);
+  for (size_t i = 0; i < aggregators_.size(); ++i)
+    aggregators_[i]->merge(from, groups_, *other.aggregators_[i]);
 }
 
-int64_t Groups::numGroups() const { return grouping_.empty() ? 1 : table_.numGroups(); }
+int64_t Groups::numGroups() const {
+  return grouping_.empty() ? 1 : table_.numGroups();
+}
 
 // groups_ = the group of each of `count` rows with these keys.
 void Groups::number(const Arrays& keys, int64_t count) {
@@ -84,7 +92,8 @@ void Groups::resize(int64_t count) {
 }
 
 std::unique_ptr<Groups> groupPartition(RunningOperator& input, int partition, Execution& execution,
-                                       const std::vector<ExpressionPtr>& grouping, const Aggregates& aggregates) {
+                                       const std::vector<ExpressionPtr>& grouping,
+                                       const Aggregates& aggregates) {
   const EvaluationContext context = execution.evaluation(partition);
   auto groups = std::make_unique<Groups>(grouping, aggregates, context.memoryPool());
   const auto reader = input.open(partition);
@@ -95,8 +104,10 @@ std::unique_ptr<Groups> groupPartition(RunningOperator& input, int partition, Ex
   return groups;
 }
 
-std::vector<std::shared_ptr<arrow::RecordBatch>> resultBatches(const Schema& schema, Arrays keys, const Aggregators& aggregators,
-                                                               std::span<const uint32_t> groups, arrow::MemoryPool* pool) {
+std::vector<std::shared_ptr<arrow::RecordBatch>> resultBatches(const Schema& schema, Arrays keys,
+                                                               const Aggregators& aggregators,
+                                                               std::span<const uint32_t> groups,
+                                                               arrow::MemoryPool* pool) {
   const auto count = static_cast<int64_t>(groups.size());
   arrow::ArrayVector columns = std::move(keys);
   for (const auto& aggregator : aggregators) columns.push_back(aggregator->finish(groups, pool));

@@ -1,5 +1,5 @@
-// Rows grouped in memory: the groups' keys and their running values. Batch aggregation and the first stage of streaming
-// aggregation are made of it.
+// Rows grouped in memory: the groups' keys and their running values. Batch aggregation and the first stage of
+// streaming aggregation are made of it.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,8 @@ std::vector<DataTypePtr> typesOf(const std::vector<ExpressionPtr>& expressions);
 // 0 … count − 1: all groups, or all rows.
 std::vector<uint32_t> allGroups(int64_t count);
 
-// Used by one thread. The expressions outlive it. Without grouping expressions there is one group from the start.
+// Used by one thread. The expressions outlive it. Without grouping expressions there is one group from the
+// start.
 class Groups {
  public:
   Groups(const std::vector<ExpressionPtr>& grouping, const Aggregates& aggregates, arrow::MemoryPool* pool);
@@ -47,11 +48,12 @@ class Groups {
 
 // Reads a partition to its end and groups it.
 std::unique_ptr<Groups> groupPartition(RunningOperator& input, int partition, Execution& execution,
-                                       const std::vector<ExpressionPtr>& grouping, const Aggregates& aggregates);
+                                       const std::vector<ExpressionPtr>& grouping,
+                                       const Aggregates& aggregates);
 
 // Keys and results of groups as batches of the schema, each of a bounded number of rows.
-std::vector<std::shared_ptr<arrow::RecordBatch>> resultBatches(const Schema& schema, std::vector<std::shared_ptr<arrow::Array>> keys,
-                                                               const Aggregators& aggregators, std::span<const uint32_t> groups,
-                                                               arrow::MemoryPool* pool);
+std::vector<std::shared_ptr<arrow::RecordBatch>> resultBatches(
+    const Schema& schema, std::vector<std::shared_ptr<arrow::Array>> keys, const Aggregators& aggregators,
+    std::span<const uint32_t> groups, arrow::MemoryPool* pool);
 
 }  // namespace thalweg

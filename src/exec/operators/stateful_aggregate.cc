@@ -25,7 +25,8 @@ class Stopwatch {
  public:
   explicit Stopwatch(std::atomic<int64_t>& total) : total_(total) {}
   ~Stopwatch() {
-    total_ += std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start_).count();
+    total_ += std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start_)
+                  .count();
   }
 
  private:
@@ -33,7 +34,8 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// The batches of the state's partitions, those of several partitions in one of its own: a sink makes a file of each.
+// The batches of the state's partitions, those of several partitions in one of its own: a sink makes a file
+// of each.
 class Output final : public RunningOperator {
  public:
   Output(std::vector<Batches> ofPartition, int numPartitions) : parts_(static_cast<size_t>(numPartitions)) {
@@ -43,7 +45,9 @@ class Output final : public RunningOperator {
     }
   }
   int numPartitions() const override { return static_cast<int>(parts_.size()); }
-  std::unique_ptr<BatchReader> open(int partition) override { return readBatches(std::move(parts_[static_cast<size_t>(partition)])); }
+  std::unique_ptr<BatchReader> open(int partition) override {
+    return readBatches(std::move(parts_[static_cast<size_t>(partition)]));
+  }
 
  private:
   std::vector<Batches> parts_;
@@ -55,7 +59,9 @@ class Output final : public RunningOperator {
 class StatefulAggregateRun {
  public:
   StatefulAggregateRun(const PhysicalStatefulAggregate& node, Execution& execution)
-      : node_(node), execution_(execution), state_(*execution.states.at(static_cast<size_t>(node.operatorId()))) {}
+      : node_(node),
+        execution_(execution),
+        state_(*execution.states.at(static_cast<size_t>(node.operatorId()))) {}
 
   std::unique_ptr<RunningOperator> run(RunningOperator& input) {
     groupInput(input);
@@ -64,7 +70,8 @@ class StatefulAggregateRun {
       execution_.cancellation.throwIfCancelled();
       results[static_cast<size_t>(partition)] = runPartition(partition);
     });
-    return std::make_unique<Output>(std::move(results), std::min(state_.numPartitions(), execution_.pool->numSlots()));
+    return std::make_unique<Output>(std::move(results),
+                                    std::min(state_.numPartitions(), execution_.pool->numSlots()));
   }
 
  private:
@@ -97,7 +104,8 @@ class StatefulAggregateRun {
     return emit(state);
   }
 
-  void dropLate(const PartialGroups& part, std::vector<uint32_t>* groups, std::unordered_set<std::string_view>* late) const {
+  void dropLate(const PartialGroups& part, std::vector<uint32_t>* groups,
+                std::unordered_set<std::string_view>* late) const {
     if (!node_.layout_.eventTime || node_.mode_ == OutputMode::Complete) return;
     const int64_t watermark = execution_.watermarks.lateMs * kMicrosPerMilli;
     std::erase_if(*groups, [&](uint32_t group) {
@@ -116,7 +124,8 @@ class StatefulAggregateRun {
     if (node_.mode_ == OutputMode::Update) rows = state.results(schema, state.touched());
     if (!node_.layout_.eventTime) return rows;
     const Stopwatch watch(metrics.removalsMs);
-    const std::vector<uint32_t> expired = state.takeExpired(execution_.watermarks.evictionMs * kMicrosPerMilli);
+    const std::vector<uint32_t> expired =
+        state.takeExpired(execution_.watermarks.evictionMs * kMicrosPerMilli);
     if (node_.mode_ == OutputMode::Append) rows = state.results(schema, expired);
     state.remove(expired);
     metrics.rowsRemoved += static_cast<int64_t>(expired.size());
@@ -130,8 +139,9 @@ class StatefulAggregateRun {
   std::vector<std::unique_ptr<PartialGroups>> parts_;
 };
 
-PhysicalStatefulAggregate::PhysicalStatefulAggregate(SchemaPtr schema, std::vector<ExpressionPtr> grouping, Aggregates aggregates,
-                                                     OutputMode mode, std::optional<EventTimeKey> eventTime, int operatorId,
+PhysicalStatefulAggregate::PhysicalStatefulAggregate(SchemaPtr schema, std::vector<ExpressionPtr> grouping,
+                                                     Aggregates aggregates, OutputMode mode,
+                                                     std::optional<EventTimeKey> eventTime, int operatorId,
                                                      PhysicalPtr child)
     : StatefulNode(schema, {std::move(child)}, operatorId),
       grouping_(std::move(grouping)),
@@ -153,7 +163,8 @@ std::string PhysicalStatefulAggregate::describe() const {
 }
 
 std::vector<StoreDefinition> PhysicalStatefulAggregate::stores() const {
-  return {{kDefaultStateStore, DataType::structOf(layout_.keyFields), DataType::structOf(layout_.valueFields), 0}};
+  return {{kDefaultStateStore, DataType::structOf(layout_.keyFields), DataType::structOf(layout_.valueFields),
+           0}};
 }
 
 std::unique_ptr<StorePartition> PhysicalStatefulAggregate::makePartition(size_t) const {

@@ -11,12 +11,14 @@ namespace thalweg {
 //   append    groups that the watermark has passed, once, and they leave the state
 //   update    groups that this batch changed; those that the watermark has passed leave the state in silence
 //   complete  all groups; none ever leaves
-// In append and update, rows of groups that the watermark of the batch before had passed are late: they are dropped.
+// In append and update, rows of groups that the watermark of the batch before had passed are late: they are
+// dropped.
 class PhysicalStatefulAggregate final : public StatefulNode {
  public:
   // `eventTime` names the grouping column by which groups end, if there is one.
-  PhysicalStatefulAggregate(SchemaPtr schema, std::vector<ExpressionPtr> grouping, Aggregates aggregates, OutputMode mode,
-                            std::optional<EventTimeKey> eventTime, int operatorId, PhysicalPtr child);
+  PhysicalStatefulAggregate(SchemaPtr schema, std::vector<ExpressionPtr> grouping, Aggregates aggregates,
+                            OutputMode mode, std::optional<EventTimeKey> eventTime, int operatorId,
+                            PhysicalPtr child);
   std::unique_ptr<RunningOperator> start(Execution& execution) const override;
   std::string describe() const override;
 

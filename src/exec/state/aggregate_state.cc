@@ -32,7 +32,8 @@ std::vector<StructField> bufferFieldsOf(const Aggregates& aggregates) {
 // Calls f with spans of at most kRowsAtOnce groups.
 template <typename F>
 void inBlocks(std::span<const uint32_t> groups, F&& f) {
-  for (size_t at = 0; at < groups.size(); at += kRowsAtOnce) f(groups.subspan(at, std::min(kRowsAtOnce, groups.size() - at)));
+  for (size_t at = 0; at < groups.size(); at += kRowsAtOnce)
+    f(groups.subspan(at, std::min(kRowsAtOnce, groups.size() - at)));
 }
 
 }  // namespace
@@ -48,7 +49,8 @@ std::vector<std::optional<int64_t>> EventTimeKey::timesOf(const Arrays& keys) co
   return times;
 }
 
-AggregateStateLayout::AggregateStateLayout(std::vector<StructField> keys, Aggregates calls, std::optional<EventTimeKey> time)
+AggregateStateLayout::AggregateStateLayout(std::vector<StructField> keys, Aggregates calls,
+                                           std::optional<EventTimeKey> time)
     : keyFields(std::move(keys)),
       valueFields(bufferFieldsOf(calls)),
       aggregates(std::move(calls)),
@@ -66,7 +68,8 @@ PartialGroups::PartialGroups(const AggregateStateLayout& layout, Groups& groups,
     ofPartition[0] = allGroups(count);
     return;
   }
-  const std::vector<int32_t> partitions = partitionIds(typesOf(layout.keyFields), columns, count, numPartitions);
+  const std::vector<int32_t> partitions =
+      partitionIds(typesOf(layout.keyFields), columns, count, numPartitions);
   for (size_t group = 0; group < partitions.size(); ++group) {
     ofPartition[static_cast<size_t>(partitions[group])].push_back(static_cast<uint32_t>(group));
   }
@@ -99,7 +102,8 @@ void AggregateState::apply(const StateChange& change) {
 
 void AggregateState::finishLoad() {
   resize();
-  BinaryRowDecoder decoder(typesOf(layout_.valueFields), BinaryRowDecoder::Role::Value, arrow::default_memory_pool());
+  BinaryRowDecoder decoder(typesOf(layout_.valueFields), BinaryRowDecoder::Role::Value,
+                           arrow::default_memory_pool());
   const std::vector<uint32_t> live = table_.liveNumbers();
   inBlocks(live, [&](std::span<const uint32_t> groups) {
     std::vector<std::string_view> rows;
@@ -109,7 +113,8 @@ void AggregateState::finishLoad() {
     size_t at = 0;
     for (auto& aggregator : aggregators_) {
       const size_t width = aggregator->bufferFields().size();
-      aggregator->loadBuffers(groups, Arrays(columns.begin() + static_cast<int64_t>(at), columns.begin() + static_cast<int64_t>(at + width)));
+      aggregator->loadBuffers(groups, Arrays(columns.begin() + static_cast<int64_t>(at),
+                                             columns.begin() + static_cast<int64_t>(at + width)));
       at += width;
     }
     if (layout_.eventTime) {
@@ -151,7 +156,8 @@ void AggregateState::merge(const PartialGroups& part, std::span<const uint32_t> 
 std::vector<uint32_t> AggregateState::takeExpired(int64_t watermarkMicros) {
   std::vector<uint32_t> expired;
   const auto end = panes_.upper_bound(watermarkMicros);
-  for (auto pane = panes_.begin(); pane != end; ++pane) expired.insert(expired.end(), pane->second.begin(), pane->second.end());
+  for (auto pane = panes_.begin(); pane != end; ++pane)
+    expired.insert(expired.end(), pane->second.begin(), pane->second.end());
   panes_.erase(panes_.begin(), end);
   return expired;
 }
@@ -165,13 +171,15 @@ void AggregateState::remove(std::span<const uint32_t> groups) {
   for (auto& aggregator : aggregators_) aggregator->reset(groups);
 }
 
-std::vector<std::shared_ptr<arrow::RecordBatch>> AggregateState::results(const Schema& schema, std::span<const uint32_t> groups) const {
+std::vector<std::shared_ptr<arrow::RecordBatch>> AggregateState::results(
+    const Schema& schema, std::span<const uint32_t> groups) const {
   if (groups.empty()) return {};
   return resultBatches(schema, decodeKeys(groups), aggregators_, groups, arrow::default_memory_pool());
 }
 
 Arrays AggregateState::decodeKeys(std::span<const uint32_t> groups) const {
-  BinaryRowDecoder decoder(typesOf(layout_.keyFields), BinaryRowDecoder::Role::Key, arrow::default_memory_pool());
+  BinaryRowDecoder decoder(typesOf(layout_.keyFields), BinaryRowDecoder::Role::Key,
+                           arrow::default_memory_pool());
   std::vector<std::string_view> rows;
   rows.reserve(groups.size());
   for (const uint32_t group : groups) rows.push_back(table_.key(group));
@@ -182,7 +190,8 @@ Arrays AggregateState::decodeKeys(std::span<const uint32_t> groups) const {
 void AggregateState::encodeValues(std::span<const uint32_t> groups, BinaryRows* out) const {
   Arrays columns;
   for (const auto& aggregator : aggregators_) {
-    for (auto& column : aggregator->saveBuffers(groups, arrow::default_memory_pool())) columns.push_back(std::move(column));
+    for (auto& column : aggregator->saveBuffers(groups, arrow::default_memory_pool()))
+      columns.push_back(std::move(column));
   }
   layout_.valueEncoder.encode(columns, 0, static_cast<int64_t>(groups.size()), out);
 }
@@ -215,7 +224,8 @@ void AggregateState::changesWritten() {
 StateEntries AggregateState::entries() const {
   return [this](const std::function<void(std::string_view, std::string_view)>& put) {
     std::vector<uint32_t> groups = table_.liveNumbers();
-    std::sort(groups.begin(), groups.end(), [&](uint32_t a, uint32_t b) { return table_.key(a) < table_.key(b); });
+    std::sort(groups.begin(), groups.end(),
+              [&](uint32_t a, uint32_t b) { return table_.key(a) < table_.key(b); });
     BinaryRows values;
     inBlocks(groups, [&](std::span<const uint32_t> block) {
       values.clear();
@@ -226,7 +236,8 @@ StateEntries AggregateState::entries() const {
 }
 
 int64_t AggregateState::memoryBytes() const {
-  return table_.memoryBytes() + table_.numbersEnd() * (2 + kValueBytes * static_cast<int64_t>(aggregators_.size()));
+  return table_.memoryBytes() +
+         table_.numbersEnd() * (2 + kValueBytes * static_cast<int64_t>(aggregators_.size()));
 }
 
 }  // namespace thalweg

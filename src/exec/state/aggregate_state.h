@@ -1,4 +1,5 @@
-// One partition of a streaming aggregation's state: groups by the bytes of their keys, their running values as columns.
+// One partition of a streaming aggregation's state: groups by the bytes of their keys, their running values
+// as columns.
 #pragma once
 
 #include <map>
@@ -23,7 +24,8 @@ struct EventTimeKey {
 
 // What an aggregation's state is made of; the same for all its partitions.
 struct AggregateStateLayout {
-  AggregateStateLayout(std::vector<StructField> keyFields, Aggregates aggregates, std::optional<EventTimeKey> eventTime);
+  AggregateStateLayout(std::vector<StructField> keyFields, Aggregates aggregates,
+                       std::optional<EventTimeKey> eventTime);
 
   std::vector<StructField> keyFields;
   std::vector<StructField> valueFields;  // the aggregates' buffers, one after the other
@@ -39,7 +41,7 @@ struct PartialGroups {
 
   const Aggregators& aggregators;
   BinaryRows keys;
-  std::vector<std::optional<int64_t>> times;        // empty without an event time
+  std::vector<std::optional<int64_t>> times;       // empty without an event time
   std::vector<std::vector<uint32_t>> ofPartition;  // the groups that belong to each partition of the state
 };
 
@@ -67,7 +69,8 @@ class AggregateState final : public StorePartition {
   std::vector<uint32_t> takeExpired(int64_t watermarkMicros);
   void remove(std::span<const uint32_t> groups);
   // Keys and results as rows of the schema.
-  std::vector<std::shared_ptr<arrow::RecordBatch>> results(const Schema& schema, std::span<const uint32_t> groups) const;
+  std::vector<std::shared_ptr<arrow::RecordBatch>> results(const Schema& schema,
+                                                           std::span<const uint32_t> groups) const;
 
  private:
   std::vector<std::shared_ptr<arrow::Array>> decodeKeys(std::span<const uint32_t> groups) const;
@@ -82,7 +85,7 @@ class AggregateState final : public StorePartition {
   // Of each group number: is it in the files, and did this batch change it?
   std::vector<uint8_t> isStored_, isTouched_;
   std::vector<uint32_t> touched_;
-  std::vector<std::string> removedKeys_;  // of groups that the files have
+  std::vector<std::string> removedKeys_;   // of groups that the files have
   std::vector<std::string> loadedValues_;  // while loading, by group
   BinaryRows changedValues_;
 };

@@ -10,14 +10,16 @@
 namespace thalweg {
 namespace {
 
-// Spark's least number of change files between two snapshots (spark.sql.streaming.stateStore.minDeltasForSnapshot).
+// Spark's least number of change files between two snapshots
+// (spark.sql.streaming.stateStore.minDeltasForSnapshot).
 constexpr int64_t kMinChangeFiles = 10;
 // More than these make a restart slow, however little is in each.
 constexpr int64_t kMaxChangeFiles = 100;
 
 int64_t bytesOf(const std::vector<StateChange>& changes) {
   int64_t bytes = 0;
-  for (const StateChange& change : changes) bytes += static_cast<int64_t>(change.key.size() + change.value.size());
+  for (const StateChange& change : changes)
+    bytes += static_cast<int64_t>(change.key.size() + change.value.size());
   return bytes;
 }
 
@@ -40,12 +42,15 @@ struct OperatorState::Store {
 std::vector<const StatefulNode*> statefulNodes(const PhysicalNode& plan) {
   std::vector<const StatefulNode*> found;
   collect(plan, &found);
-  std::sort(found.begin(), found.end(), [](const StatefulNode* a, const StatefulNode* b) { return a->operatorId() < b->operatorId(); });
+  std::sort(found.begin(), found.end(),
+            [](const StatefulNode* a, const StatefulNode* b) { return a->operatorId() < b->operatorId(); });
   return found;
 }
 
 void StateMetrics::reset() {
-  for (auto* metric : {&rowsUpdated, &rowsRemoved, &rowsDroppedByWatermark, &updatesMs, &removalsMs, &commitMs}) *metric = 0;
+  for (auto* metric :
+       {&rowsUpdated, &rowsRemoved, &rowsDroppedByWatermark, &updatesMs, &removalsMs, &commitMs})
+    *metric = 0;
 }
 
 OperatorState::OperatorState(const StatefulNode& node, const StateContext& context)
@@ -53,14 +58,15 @@ OperatorState::OperatorState(const StatefulNode& node, const StateContext& conte
   const auto definitions = node.stores();
   for (size_t i = 0; i < definitions.size(); ++i) {
     const StoreDefinition& definition = definitions[i];
-    const LoggedState logged = loggedState(context.configuration, definition.key, definition.numColsPrefixKey);
+    const LoggedState logged =
+        loggedState(context.configuration, definition.key, definition.numColsPrefixKey);
     provider_ = logged.provider;
     for (int partition = 0; partition < numPartitions_; ++partition) {
       auto store = std::make_unique<Store>();
       store->partition = node.makePartition(i);
       store->files = openStateFiles(logged.provider, context.fileSystem,
-                                    {context.stateFolder, node.operatorId(), partition, definition.name}, logged.format,
-                                    context.temporaryFolder);
+                                    {context.stateFolder, node.operatorId(), partition, definition.name},
+                                    logged.format, context.temporaryFolder);
       stores_.push_back(std::move(store));
     }
   }
@@ -69,7 +75,8 @@ OperatorState::OperatorState(const StatefulNode& node, const StateContext& conte
 OperatorState::~OperatorState() = default;
 
 void OperatorState::forEachStore(const std::function<void(Store&)>& task) {
-  context_.pool->runAll(static_cast<int>(stores_.size()), [&](int i) { task(*stores_[static_cast<size_t>(i)]); });
+  context_.pool->runAll(static_cast<int>(stores_.size()),
+                        [&](int i) { task(*stores_[static_cast<size_t>(i)]); });
 }
 
 void OperatorState::load(int64_t version) {
@@ -102,18 +109,21 @@ void OperatorState::commit() {
     store.partition->changesWritten();
   });
   version_ = next;
-  metrics_.commitMs = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started).count();
+  metrics_.commitMs =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started)
+          .count();
 }
 
 void OperatorState::writeSnapshot(Store& store) {
   int64_t bytes = 0;
   const StateEntries entries = store.partition->entries();
-  store.files->writeSnapshot(version_, [&](const std::function<void(std::string_view, std::string_view)>& put) {
-    entries([&](std::string_view key, std::string_view value) {
-      bytes += static_cast<int64_t>(key.size() + value.size());
-      put(key, value);
-    });
-  });
+  store.files->writeSnapshot(version_,
+                             [&](const std::function<void(std::string_view, std::string_view)>& put) {
+                               entries([&](std::string_view key, std::string_view value) {
+                                 bytes += static_cast<int64_t>(key.size() + value.size());
+                                 put(key, value);
+                               });
+                             });
   store.changeFiles = 0;
   store.changeBytes = 0;
   store.snapshotBytes = bytes;
@@ -150,6 +160,8 @@ int64_t OperatorState::memoryBytes() const {
   return total;
 }
 
-int64_t OperatorState::numStores() const { return static_cast<int64_t>(stores_.size()); }
+int64_t OperatorState::numStores() const {
+  return static_cast<int64_t>(stores_.size());
+}
 
 }  // namespace thalweg

@@ -1,7 +1,8 @@
 // What stateful operators keep between micro-batches, and how it comes from and goes to a checkpoint.
 //
-// A batch N loads version N of every store (at a query's start only: afterwards it is in memory), the operators change it while
-// they run, and commit writes version N + 1. A failure ends the run of the query, and what is in memory goes with it.
+// A batch N loads version N of every store (at a query's start only: afterwards it is in memory), the
+// operators change it while they run, and commit writes version N + 1. A failure ends the run of the query,
+// and what is in memory goes with it.
 #pragma once
 
 #include <atomic>
@@ -18,13 +19,14 @@
 
 namespace thalweg {
 
-// One partition of a store in memory, in whatever form its operator works with. StateReceiver's calls load it. Used by one
-// thread at a time.
+// One partition of a store in memory, in whatever form its operator works with. StateReceiver's calls load
+// it. Used by one thread at a time.
 class StorePartition : public StateReceiver {
  public:
   // After the last apply of a load.
   virtual void finishLoad() = 0;
-  // What the batch changed, each key once. Views hold until changesWritten, with which the next batch's changes begin.
+  // What the batch changed, each key once. Views hold until changesWritten, with which the next batch's
+  // changes begin.
   virtual std::vector<StateChange> changes() = 0;
   virtual void changesWritten() = 0;
   // All that is there, for a snapshot.
@@ -43,8 +45,8 @@ struct StoreDefinition {
 
 class OperatorState;
 
-// A physical operator with state. Its run happens when it is started, whatever is read of its output, so that every
-// partition of the state takes part in every batch.
+// A physical operator with state. Its run happens when it is started, whatever is read of its output, so that
+// every partition of the state takes part in every batch.
 class StatefulNode : public PhysicalNode {
  public:
   // Counted from the sink towards the sources.
@@ -56,8 +58,8 @@ class StatefulNode : public PhysicalNode {
   virtual std::unique_ptr<StorePartition> makePartition(size_t store) const = 0;
   // Of `numPartitions`, those that may hold anything: the first ones.
   virtual int numPartitionsUsed(int numPartitions) const { return numPartitions; }
-  // What Spark's schemas do not tell apart: state of one text must not be gone on with under another. Of an aggregation, its
-  // functions' names.
+  // What Spark's schemas do not tell apart: state of one text must not be gone on with under another. Of an
+  // aggregation, its functions' names.
   virtual std::string fingerprint() const = 0;
   // Does the batch that ran under the first watermark leave work for one without new data under the second?
   virtual bool wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const = 0;
@@ -90,7 +92,8 @@ struct StateMetrics {
   void reset();
 };
 
-// The state of one operator. Called on the query's thread, but partition() by the batch's tasks, one a partition.
+// The state of one operator. Called on the query's thread, but partition() by the batch's tasks, one a
+// partition.
 class OperatorState {
  public:
   OperatorState(const StatefulNode& node, const StateContext& context);
@@ -106,9 +109,11 @@ class OperatorState {
 
   // Makes the changes durable as the next version.
   void commit();
-  // Off the critical path, after the batch is committed: a snapshot where change files have grown long, and old files go.
+  // Off the critical path, after the batch is committed: a snapshot where change files have grown long, and
+  // old files go.
   void maintain(int64_t minVersionsToRetain);
-  // Snapshots of the version at hand where the newest is older and the provider's other readers may know snapshots only.
+  // Snapshots of the version at hand where the newest is older and the provider's other readers may know
+  // snapshots only.
   void snapshotForHandOver();
 
   int64_t numKeys() const;

@@ -11,7 +11,8 @@
 namespace thalweg {
 namespace {
 
-std::shared_ptr<arrow::Array> longs(const std::vector<int64_t>& values, GroupsOfRows groups, arrow::MemoryPool* pool) {
+std::shared_ptr<arrow::Array> longs(const std::vector<int64_t>& values, GroupsOfRows groups,
+                                    arrow::MemoryPool* pool) {
   arrow::Int64Builder builder(pool);
   throwIfFailed(builder.Reserve(static_cast<int64_t>(groups.size())));
   for (const uint32_t group : groups) builder.UnsafeAppend(values[group]);
@@ -50,16 +51,22 @@ class Count final : public Aggregator {
 
   void reset(GroupsOfRows groups) override { clear(groups, &counts_); }
   std::vector<StructField> bufferFields() const override { return {{"count", longType(), false}}; }
-  Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override { return {longs(counts_, groups, pool)}; }
-  void loadBuffers(GroupsOfRows groups, const Arrays& buffers) override { loadLongs(groups, *buffers[0], &counts_); }
+  Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
+    return {longs(counts_, groups, pool)};
+  }
+  void loadBuffers(GroupsOfRows groups, const Arrays& buffers) override {
+    loadLongs(groups, *buffers[0], &counts_);
+  }
 
  private:
   std::vector<int64_t> counts_;
 };
 
 [[noreturn]] void throwSumOverflow(const DataType& type) {
-  throw Error("ARITHMETIC_OVERFLOW", "A sum does not fit into " + type.sqlString() + "; use try_sum or sum a wider type.",
-              {{"message", "long overflow"}, {"alternative", " Use 'try_sum' to tolerate overflow and return NULL instead."},
+  throw Error("ARITHMETIC_OVERFLOW",
+              "A sum does not fit into " + type.sqlString() + "; use try_sum or sum a wider type.",
+              {{"message", "long overflow"},
+               {"alternative", " Use 'try_sum' to tolerate overflow and return NULL instead."},
                {"config", "\"spark.sql.ansi.enabled\""}});
 }
 
@@ -86,7 +93,8 @@ class LongSum final : public Aggregator {
 
   std::shared_ptr<arrow::Array> finish(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
     arrow::Int64Builder builder(pool);
-    for (const uint32_t i : groups) throwIfFailed(counts_[i] ? builder.Append(sums_[i]) : builder.AppendNull());
+    for (const uint32_t i : groups)
+      throwIfFailed(counts_[i] ? builder.Append(sums_[i]) : builder.AppendNull());
     return valueOrThrow(builder.Finish());
   }
 
@@ -95,10 +103,13 @@ class LongSum final : public Aggregator {
     clear(groups, &counts_);
   }
   std::vector<StructField> bufferFields() const override { return {{"sum", longType(), true}}; }
-  Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override { return {finish(groups, pool)}; }
+  Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
+    return {finish(groups, pool)};
+  }
   void loadBuffers(GroupsOfRows groups, const Arrays& buffers) override {
     loadLongs(groups, *buffers[0], &sums_);
-    for (size_t i = 0; i < groups.size(); ++i) counts_[groups[i]] = buffers[0]->IsValid(static_cast<int64_t>(i)) ? 1 : 0;
+    for (size_t i = 0; i < groups.size(); ++i)
+      counts_[groups[i]] = buffers[0]->IsValid(static_cast<int64_t>(i)) ? 1 : 0;
   }
 
  private:
@@ -140,8 +151,10 @@ class DoubleSum final : public Aggregator {
   std::shared_ptr<arrow::Array> finish(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
     arrow::DoubleBuilder builder(pool);
     for (const uint32_t i : groups) {
-      if (!counts_[i]) throwIfFailed(builder.AppendNull());
-      else throwIfFailed(builder.Append(average_ ? sums_[i] / static_cast<double>(counts_[i]) : sums_[i]));
+      if (!counts_[i])
+        throwIfFailed(builder.AppendNull());
+      else
+        throwIfFailed(builder.Append(average_ ? sums_[i] / static_cast<double>(counts_[i]) : sums_[i]));
     }
     return valueOrThrow(builder.Finish());
   }
@@ -254,9 +267,12 @@ class DecimalSum final : public Aggregator {
     if (average_) loadLongs(groups, *buffers[1], &counts_);
     for (size_t i = 0; i < groups.size(); ++i) {
       const auto row = static_cast<int64_t>(i);
-      if (!average_) counts_[groups[i]] = static_cast<const arrow::BooleanArray&>(*buffers[1]).Value(row) ? 0 : 1;
-      if (sums.IsValid(row)) sums_[groups[i]] = arrow::Decimal256(arrow::Decimal128(sums.GetValue(row)));
-      else overflowed_[groups[i]] = counts_[groups[i]] > 0;
+      if (!average_)
+        counts_[groups[i]] = static_cast<const arrow::BooleanArray&>(*buffers[1]).Value(row) ? 0 : 1;
+      if (sums.IsValid(row))
+        sums_[groups[i]] = arrow::Decimal256(arrow::Decimal128(sums.GetValue(row)));
+      else
+        overflowed_[groups[i]] = counts_[groups[i]] > 0;
     }
   }
 
@@ -281,7 +297,8 @@ class DecimalSum final : public Aggregator {
 
 class First final : public Aggregator {
  public:
-  First(DataTypePtr type, bool last, bool ignoreNulls) : type_(std::move(type)), last_(last), ignoreNulls_(ignoreNulls) {}
+  First(DataTypePtr type, bool last, bool ignoreNulls)
+      : type_(std::move(type)), last_(last), ignoreNulls_(ignoreNulls) {}
   void resize(int64_t numGroups) override { values_.resize(static_cast<size_t>(numGroups)); }
 
   void update(GroupsOfRows groups, const Arrays& arguments, const Selection& selection) override {
@@ -316,7 +333,8 @@ class First final : public Aggregator {
     const auto& valueSet = static_cast<const arrow::BooleanArray&>(*buffers[1]);
     for (size_t i = 0; i < groups.size(); ++i) {
       const auto row = static_cast<int64_t>(i);
-      if (valueSet.IsValid(row) && valueSet.Value(row)) values_[groups[i]] = valueOrThrow(buffers[0]->GetScalar(row));
+      if (valueSet.IsValid(row) && valueSet.Value(row))
+        values_[groups[i]] = valueOrThrow(buffers[0]->GetScalar(row));
     }
   }
 
@@ -328,7 +346,9 @@ class First final : public Aggregator {
 
 }  // namespace
 
-std::unique_ptr<Aggregator> makeCount() { return std::make_unique<Count>(); }
+std::unique_ptr<Aggregator> makeCount() {
+  return std::make_unique<Count>();
+}
 
 std::unique_ptr<Aggregator> makeSum(const DataTypePtr& input, const DataTypePtr& result, bool ansi) {
   if (input->id() == TypeId::Decimal) return std::make_unique<DecimalSum>(input, result, false, ansi);

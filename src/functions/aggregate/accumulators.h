@@ -8,7 +8,8 @@
 namespace thalweg {
 
 std::unique_ptr<Aggregator> makeCount();
-// Sums: integers into bigint (overflow is an error under ANSI), fractions into double, decimals into their wider type.
+// Sums: integers into bigint (overflow is an error under ANSI), fractions into double, decimals into their
+// wider type.
 std::unique_ptr<Aggregator> makeSum(const DataTypePtr& input, const DataTypePtr& result, bool ansi);
 std::unique_ptr<Aggregator> makeAverage(const DataTypePtr& input, const DataTypePtr& result, bool ansi);
 // The least (greatest) value by Spark's order; any type with one.

@@ -40,15 +40,19 @@ class FixedExtreme final : public Aggregator {
     Builder builder(toArrowType(*type_), pool);
     throwIfFailed(builder.Reserve(static_cast<int64_t>(groups.size())));
     for (const uint32_t group : groups) {
-      if (isSet_[group]) builder.UnsafeAppend(values_[group]);
-      else builder.UnsafeAppendNull();
+      if (isSet_[group])
+        builder.UnsafeAppend(values_[group]);
+      else
+        builder.UnsafeAppendNull();
     }
     return valueOrThrow(builder.Finish());
   }
 
   void reset(GroupsOfRows groups) override { clear(groups, &isSet_); }
   std::vector<StructField> bufferFields() const override { return {{least_ ? "min" : "max", type_, true}}; }
-  Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override { return {finish(groups, pool)}; }
+  Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
+    return {finish(groups, pool)};
+  }
   void loadBuffers(GroupsOfRows groups, const Arrays& buffers) override {
     update(groups, buffers, Selection::all(static_cast<int64_t>(groups.size())));
   }
@@ -56,8 +60,10 @@ class FixedExtreme final : public Aggregator {
  private:
   // Spark's order: NaN is the greatest number, the signs of zero are equal.
   static bool isLess(Value a, Value b) {
-    if constexpr (std::is_floating_point_v<Value>) return a < b || (!std::isnan(a) && std::isnan(b));
-    else return a < b;
+    if constexpr (std::is_floating_point_v<Value>)
+      return a < b || (!std::isnan(a) && std::isnan(b));
+    else
+      return a < b;
   }
   void offer(uint32_t group, Value value) {
     if (isSet_[group] && !(least_ ? isLess(value, values_[group]) : isLess(values_[group], value))) return;
@@ -111,7 +117,9 @@ class Extreme final : public Aggregator {
     clear(groups, &values_);
   }
   std::vector<StructField> bufferFields() const override { return {{least_ ? "min" : "max", type_, true}}; }
-  Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override { return {finish(groups, pool)}; }
+  Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
+    return {finish(groups, pool)};
+  }
   void loadBuffers(GroupsOfRows groups, const Arrays& buffers) override {
     update(groups, buffers, Selection::all(static_cast<int64_t>(groups.size())));
   }
@@ -131,7 +139,10 @@ class Extreme final : public Aggregator {
 class ExtremeBy final : public Aggregator {
  public:
   ExtremeBy(DataTypePtr type, DataTypePtr ordering, bool least)
-      : type_(std::move(type)), orderingType_(std::move(ordering)), least_(least), encoder_({{orderingType_}}) {}
+      : type_(std::move(type)),
+        orderingType_(std::move(ordering)),
+        least_(least),
+        encoder_({{orderingType_}}) {}
   void resize(int64_t numGroups) override {
     keys_.resize(static_cast<size_t>(numGroups));
     values_.resize(static_cast<size_t>(numGroups));
@@ -197,16 +208,25 @@ class ExtremeBy final : public Aggregator {
 
 std::unique_ptr<Aggregator> makeExtreme(const DataTypePtr& type, bool least) {
   switch (type->id()) {
-    case TypeId::Byte: return std::make_unique<FixedExtreme<arrow::Int8Type>>(type, least);
-    case TypeId::Short: return std::make_unique<FixedExtreme<arrow::Int16Type>>(type, least);
-    case TypeId::Int: return std::make_unique<FixedExtreme<arrow::Int32Type>>(type, least);
-    case TypeId::Long: return std::make_unique<FixedExtreme<arrow::Int64Type>>(type, least);
-    case TypeId::Float: return std::make_unique<FixedExtreme<arrow::FloatType>>(type, least);
-    case TypeId::Double: return std::make_unique<FixedExtreme<arrow::DoubleType>>(type, least);
-    case TypeId::Date: return std::make_unique<FixedExtreme<arrow::Date32Type>>(type, least);
+    case TypeId::Byte:
+      return std::make_unique<FixedExtreme<arrow::Int8Type>>(type, least);
+    case TypeId::Short:
+      return std::make_unique<FixedExtreme<arrow::Int16Type>>(type, least);
+    case TypeId::Int:
+      return std::make_unique<FixedExtreme<arrow::Int32Type>>(type, least);
+    case TypeId::Long:
+      return std::make_unique<FixedExtreme<arrow::Int64Type>>(type, least);
+    case TypeId::Float:
+      return std::make_unique<FixedExtreme<arrow::FloatType>>(type, least);
+    case TypeId::Double:
+      return std::make_unique<FixedExtreme<arrow::DoubleType>>(type, least);
+    case TypeId::Date:
+      return std::make_unique<FixedExtreme<arrow::Date32Type>>(type, least);
     case TypeId::Timestamp:
-    case TypeId::TimestampNtz: return std::make_unique<FixedExtreme<arrow::TimestampType>>(type, least);
-    default: return std::make_unique<Extreme>(type, least);
+    case TypeId::TimestampNtz:
+      return std::make_unique<FixedExtreme<arrow::TimestampType>>(type, least);
+    default:
+      return std::make_unique<Extreme>(type, least);
   }
 }
 

@@ -22,11 +22,13 @@ void clear(GroupsOfRows groups, std::vector<T>* values) {
 }
 
 // The values of groups as an array; null where there is none.
-inline std::shared_ptr<arrow::Array> scalars(const DataType& type, const std::vector<std::shared_ptr<arrow::Scalar>>& values,
-                                      GroupsOfRows groups, arrow::MemoryPool* pool) {
+inline std::shared_ptr<arrow::Array> scalars(const DataType& type,
+                                             const std::vector<std::shared_ptr<arrow::Scalar>>& values,
+                                             GroupsOfRows groups, arrow::MemoryPool* pool) {
   std::unique_ptr<arrow::ArrayBuilder> builder;
   throwIfFailed(arrow::MakeBuilder(pool, toArrowType(type), &builder));
-  for (const uint32_t group : groups) throwIfFailed(values[group] ? builder->AppendScalar(*values[group]) : builder->AppendNull());
+  for (const uint32_t group : groups)
+    throwIfFailed(values[group] ? builder->AppendScalar(*values[group]) : builder->AppendNull());
   return valueOrThrow(builder->Finish());
 }
 

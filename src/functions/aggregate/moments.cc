@@ -44,8 +44,11 @@ class CentralMoments final : public Aggregator {
     for (const uint32_t group : groups) {
       const Moments& moments = groups_[group];
       const double divisor = result_.ofSample ? moments.n - 1 : moments.n;
-      if (divisor <= 0) throwIfFailed(builder.AppendNull());
-      else throwIfFailed(builder.Append(result_.squareRoot ? std::sqrt(moments.m2 / divisor) : moments.m2 / divisor));
+      if (divisor <= 0)
+        throwIfFailed(builder.AppendNull());
+      else
+        throwIfFailed(
+            builder.Append(result_.squareRoot ? std::sqrt(moments.m2 / divisor) : moments.m2 / divisor));
     }
     return valueOrThrow(builder.Finish());
   }
@@ -80,6 +83,8 @@ class CentralMoments final : public Aggregator {
 
 }  // namespace
 
-std::unique_ptr<Aggregator> makeCentralMoments(MomentResult result) { return std::make_unique<CentralMoments>(result); }
+std::unique_ptr<Aggregator> makeCentralMoments(MomentResult result) {
+  return std::make_unique<CentralMoments>(result);
+}
 
 }  // namespace thalweg

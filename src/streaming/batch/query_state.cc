@@ -24,7 +24,9 @@ std::optional<int64_t> numberOf(std::string_view name) {
 
 std::string textOf(const OperatorNames& names) {
   std::string text = "[";
-  for (const auto& [id, name] : names) text += (text.size() > 1 ? ", " : "") + std::string("(OperatorId: ") + std::to_string(id) + " -> OperatorName: " + name + ")";
+  for (const auto& [id, name] : names)
+    text += (text.size() > 1 ? ", " : "") + std::string("(OperatorId: ") + std::to_string(id) +
+            " -> OperatorName: " + name + ")";
   return text + "]";
 }
 
@@ -46,7 +48,9 @@ QueryState::QueryState(const PhysicalNode& plan, StateContext context) : context
 
 QueryState::~QueryState() = default;
 
-std::string QueryState::operatorFolder(int64_t operatorId) const { return context_.stateFolder + "/" + std::to_string(operatorId); }
+std::string QueryState::operatorFolder(int64_t operatorId) const {
+  return context_.stateFolder + "/" + std::to_string(operatorId);
+}
 
 void QueryState::check(int64_t batchId, bool isNew) const {
   OperatorNames known, planned;
@@ -56,13 +60,15 @@ void QueryState::check(int64_t batchId, bool isNew) const {
       const auto id = numberOf(file.name());
       if (!id) continue;
       folders.push_back(*id);
-      if (const auto metadata = readOperatorMetadata(*context_.fileSystem, operatorFolder(*id))) known[*id] = metadata->operatorName;
+      if (const auto metadata = readOperatorMetadata(*context_.fileSystem, operatorFolder(*id)))
+        known[*id] = metadata->operatorName;
     }
   }
   if (isNew && !folders.empty()) {
     throw Error("STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
-                "The checkpoint has state in " + context_.stateFolder + " but no batch to which it belongs. Restore its folders offsets "
-                "and commits, or start with a new checkpoint.",
+                "The checkpoint has state in " + context_.stateFolder +
+                    " but no batch to which it belongs. Restore its folders offsets "
+                    "and commits, or start with a new checkpoint.",
                 {{"checkpointLocation", context_.stateFolder}});
   }
   if (batchId == 0) return;
@@ -71,15 +77,17 @@ void QueryState::check(int64_t batchId, bool isNew) const {
     planned[node.operatorId()] = node.operatorName();
     if (std::find(folders.begin(), folders.end(), node.operatorId()) != folders.end()) continue;
     throw Error("STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY",
-                "The query has a stateful operator (" + node.operatorName() + ") without state in " + operatorFolder(node.operatorId()) +
-                    ": it was added since the checkpoint was begun, or the folder is lost. Undo the change, restore the folder, or start "
+                "The query has a stateful operator (" + node.operatorName() + ") without state in " +
+                    operatorFolder(node.operatorId()) +
+                    ": it was added since the checkpoint was begun, or the folder is lost. Undo the change, "
+                    "restore the folder, or start "
                     "with a new checkpoint.",
                 {{"OpsInCurBatchSeq", textOf(planned)}});
   }
   if (known.empty() || known == planned) return;  // Spark before 4 wrote no metadata
   throw Error("STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA",
-              "The checkpoint holds the state of the operators " + textOf(known) + ", but the query has " + textOf(planned) +
-                  ". Undo the change, or start with a new checkpoint.",
+              "The checkpoint holds the state of the operators " + textOf(known) + ", but the query has " +
+                  textOf(planned) + ". Undo the change, or start with a new checkpoint.",
               {{"OpsInMetadataSeq", textOf(known)}, {"OpsInCurBatchSeq", textOf(planned)}});
 }
 
@@ -91,15 +99,17 @@ void QueryState::describeOperator(const StatefulNode& node) const {
     metadata.stores.push_back({store.name, store.numColsPrefixKey, context_.numPartitions});
     const StateStoreId id{context_.stateFolder, node.operatorId(), 0, store.name};
     const StateSchema schema{store.key, store.value};
-    if (const auto stored = readStateSchema(*context_.fileSystem, id)) checkStateSchema(*stored, schema);
-    else writeStateSchema(*context_.fileSystem, id, schema);
+    if (const auto stored = readStateSchema(*context_.fileSystem, id))
+      checkStateSchema(*stored, schema);
+    else
+      writeStateSchema(*context_.fileSystem, id, schema);
   }
   writeOperatorMetadata(*context_.fileSystem, operatorFolder(node.operatorId()), metadata);
   checkFingerprint(node);
 }
 
-// Spark takes min's state for max's, as both have a value of one type; the file beside Spark's metadata knows better.
-// Checkpoints of Spark have none: it is then written at the first start here.
+// Spark takes min's state for max's, as both have a value of one type; the file beside Spark's metadata knows
+// better. Checkpoints of Spark have none: it is then written at the first start here.
 void QueryState::checkFingerprint(const StatefulNode& node) const {
   const std::string path = operatorFolder(node.operatorId()) + "/_metadata/thalweg";
   const std::string text = "v1\n" + node.fingerprint();
@@ -112,7 +122,8 @@ void QueryState::checkFingerprint(const StatefulNode& node) const {
   const std::string before = stored.substr(3);
   throw Error("STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
               "The query's state was made by " + before + ", and the query now has " + node.fingerprint() +
-                  ", which would go on with values that are not its own. Undo the change, or start with a new checkpoint.",
+                  ", which would go on with values that are not its own. Undo the change, or start with a "
+                  "new checkpoint.",
               {{"storedValueSchema", before}, {"newValueSchema", node.fingerprint()}});
 }
 
@@ -146,14 +157,16 @@ void QueryState::handOver() {
     try {
       one->snapshotForHandOver();
     } catch (const Error& error) {
-      logWarn("The state in {} has no snapshot of its last version: {}", operatorFolder(one->node().operatorId()), error.text());
+      logWarn("The state in {} has no snapshot of its last version: {}",
+              operatorFolder(one->node().operatorId()), error.text());
     }
   }
 }
 
 bool QueryState::wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const {
-  return std::any_of(operators_.begin(), operators_.end(),
-                     [&](const auto& one) { return one->node().wantsAnotherBatch(usedWatermarkMs, watermarkMs); });
+  return std::any_of(operators_.begin(), operators_.end(), [&](const auto& one) {
+    return one->node().wantsAnotherBatch(usedWatermarkMs, watermarkMs);
+  });
 }
 
 std::vector<StateOperatorProgress> QueryState::progress() const {

@@ -13,22 +13,24 @@ namespace thalweg {
 // Used on the query's thread. A query without stateful operators has one too; it does nothing then.
 class QueryState {
  public:
-  // `context.configuration` is what the offset log has. The plan outlives it. Throws Error UNSUPPORTED_FEATURE for settings
-  // under which state is laid out in ways that are not built.
+  // `context.configuration` is what the offset log has. The plan outlives it. Throws Error
+  // UNSUPPORTED_FEATURE for settings under which state is laid out in ways that are not built.
   QueryState(const PhysicalNode& plan, StateContext context);
   ~QueryState();
 
-  // At a start, before a batch runs. `batchId`: the next batch; `isNew`: there is no batch in the offset log. Throws Error
-  // STREAMING_STATEFUL_OPERATOR_* where the plan's operators are not the checkpoint's, and
+  // At a start, before a batch runs. `batchId`: the next batch; `isNew`: there is no batch in the offset log.
+  // Throws Error STREAMING_STATEFUL_OPERATOR_* where the plan's operators are not the checkpoint's, and
   // STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY where a new query finds state.
   void check(int64_t batchId, bool isNew) const;
 
-  // Brings the state to where batch `batchId` begins and hands it to the execution. The first time, each operator's metadata
-  // and schema files are written, or held against the plan: Error STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE, …VALUE….
+  // Brings the state to where batch `batchId` begins and hands it to the execution. The first time, each
+  // operator's metadata and schema files are written, or held against the plan: Error
+  // STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE, …VALUE….
   void bind(int64_t batchId, Execution* execution);
   // Makes the batch's changes durable.
   void commit();
-  // After the batch is done: snapshots and old files. Failures are logged, and tried again after a later batch.
+  // After the batch is done: snapshots and old files. Failures are logged, and tried again after a later
+  // batch.
   void maintain(int64_t minBatchesToRetain);
   // At a clean stop between two batches: what other readers of the provider need beyond change files.
   void handOver();

@@ -1,5 +1,5 @@
-// Windowed counts over a stream, in the three output modes: what comes out when, over restarts, crashes and numbers of state
-// partitions. Expected rows follow from Spark's rules for watermarks and late rows.
+// Windowed counts over a stream, in the three output modes: what comes out when, over restarts, crashes and
+// numbers of state partitions. Expected rows follow from Spark's rules for watermarks and late rows.
 #include <arrow/api.h>
 #include <arrow/compute/initialize.h>
 #include <gtest/gtest.h>
@@ -51,8 +51,9 @@ class EventSplit final : public Split {
       throwIfFailed(times.Append(event.second * kSecond));
       throwIfFailed(keys.Append(event.key));
     }
-    const auto batch = arrow::RecordBatch::Make(toArrowSchema(*eventSchema()), static_cast<int64_t>(events_.size()),
-                                                {valueOrThrow(times.Finish()), valueOrThrow(keys.Finish())});
+    const auto batch =
+        arrow::RecordBatch::Make(toArrowSchema(*eventSchema()), static_cast<int64_t>(events_.size()),
+                                 {valueOrThrow(times.Finish()), valueOrThrow(keys.Finish())});
     return std::make_unique<Reader>(valueOrThrow(batch->SelectColumns(request.columns)));
   }
 
@@ -81,7 +82,8 @@ class EventSource final : public StreamSource {
     std::lock_guard lock(feed_->mutex);
     std::vector<SplitPtr> splits;
     for (size_t step = std::stoul(*start); step < std::stoul(end); ++step) {
-      for (const Event& event : feed_->steps[step]) splits.push_back(std::make_shared<EventSplit>(std::vector{event}));
+      for (const Event& event : feed_->steps[step])
+        splits.push_back(std::make_shared<EventSplit>(std::vector{event}));
     }
     return splits;
   }
@@ -122,7 +124,8 @@ std::string rowText(const arrow::RecordBatch& batch, int64_t row) {
     std::string value = "NULL";
     if (column->type_id() == arrow::Type::STRUCT) {
       const auto& window = static_cast<const arrow::StructArray&>(*column);
-      value = std::to_string(static_cast<const arrow::TimestampArray&>(*window.field(0)).Value(row) / kSecond);
+      value =
+          std::to_string(static_cast<const arrow::TimestampArray&>(*window.field(0)).Value(row) / kSecond);
     } else if (scalar->is_valid) {
       value = scalar->ToString();
     }
@@ -186,7 +189,8 @@ class AggregateQueryTest : public ::testing::TestWithParam<Setup> {
   AggregateQueryTest() : formats_(FileSystemRegistry()) {
     FormatProvider provider;
     provider.name = "events";
-    provider.openStream = [feed = feed_](const ReadDefinition&, const FileSystemRegistry&, const StreamSourceContext&) {
+    provider.openStream = [feed = feed_](const ReadDefinition&, const FileSystemRegistry&,
+                                         const StreamSourceContext&) {
       return std::make_unique<EventSource>(feed);
     };
     formats_.add(std::move(provider));
@@ -205,22 +209,27 @@ class AggregateQueryTest : public ::testing::TestWithParam<Setup> {
     source->format = "events";
     source->schema = eventSchema();
     source->visibleColumns = 2;
-    const LogicalPtr scan = std::make_shared<LogicalStreamScan>(source, std::vector<int>{0, 1}, attributesOf(*eventSchema()));
+    const LogicalPtr scan =
+        std::make_shared<LogicalStreamScan>(source, std::vector<int>{0, 1}, attributesOf(*eventSchema()));
     return std::make_shared<LogicalEventTimeWatermark>(scan->output()[0], 10'000, scan);
   }
 
   // Counts of ten seconds by key, under a watermark ten seconds behind.
   LogicalPtr windowedCounts(std::string_view function = "count") {
     LogicalPtr child = events();
-    std::vector<ExpressionPtr> grouping = {std::make_shared<TimeWindow>(child->output()[0], TimeWindowSpec{10 * kSecond, 10 * kSecond, 0}),
-                                           child->output()[1]};
+    std::vector<ExpressionPtr> grouping = {
+        std::make_shared<TimeWindow>(child->output()[0], TimeWindowSpec{10 * kSecond, 10 * kSecond, 0}),
+        child->output()[1]};
     child = placeTimeWindows(&grouping, child);
-    return makeAggregate(grouping, {grouping[0], grouping[1], named(call(function, {Literal::of(1)}), "n")}, child);
+    return makeAggregate(grouping, {grouping[0], grouping[1], named(call(function, {Literal::of(1)}), "n")},
+                         child);
   }
 
   LogicalPtr countOfAll() {
     const LogicalPtr child = events();
-    return makeAggregate({}, {named(call("count", {Literal::of(1)}), "n"), named(call("max", {child->output()[1]}), "m")}, child);
+    return makeAggregate(
+        {}, {named(call("count", {Literal::of(1)}), "n"), named(call("max", {child->output()[1]}), "m")},
+        child);
   }
 
   StreamingQueryDefinition definition(const LogicalPtr& plan, OutputMode mode, Trigger trigger) {
@@ -256,8 +265,10 @@ class AggregateQueryTest : public ::testing::TestWithParam<Setup> {
     if (!GetParam().restarts) running = StreamingQuery::start(definition(plan, mode, {}));
     for (const auto& step : steps) {
       feed_->add(step);
-      if (running) running->processAllAvailable(CancellationToken());
-      else last_ = runAvailableNow(plan, mode);
+      if (running)
+        running->processAllAvailable(CancellationToken());
+      else
+        last_ = runAvailableNow(plan, mode);
       rows.push_back(store_->take());
     }
     if (running) {
@@ -275,7 +286,9 @@ class AggregateQueryTest : public ::testing::TestWithParam<Setup> {
     }
     return sum;
   }
-  nlohmann::json lastState() const { return nlohmann::json::parse(*last_->lastProgress())["stateOperators"][0]; }
+  nlohmann::json lastState() const {
+    return nlohmann::json::parse(*last_->lastProgress())["stateOperators"][0];
+  }
 
   std::shared_ptr<StreamingQuery> last_;
   std::shared_ptr<Feed> feed_ = std::make_shared<Feed>();
@@ -285,13 +298,14 @@ class AggregateQueryTest : public ::testing::TestWithParam<Setup> {
   TaskPool pool_{2};
 };
 
-
-// The third step brings a row for [0, 10), which the watermark of 15 had passed before its batch: it is late. The row for
-// [10, 20) is not. Groups end in the batch without data that follows the one that moved the watermark.
+// The third step brings a row for [0, 10), which the watermark of 15 had passed before its batch: it is late.
+// The row for [10, 20) is not. Groups end in the batch without data that follows the one that moved the
+// watermark.
 const Steps kSteps = {{{5, "a"}, {5, "a"}, {12, "b"}}, {{25, "a"}}, {{3, "a"}, {14, "b"}}, {{40, "c"}}};
 
 TEST_P(AggregateQueryTest, AppendGivesAGroupOnceWhenTheWatermarkPassesIt) {
-  EXPECT_EQ(rowsOfSteps(windowedCounts(), OutputMode::Append, kSteps), (std::vector<Rows>{{}, {"0|a|2"}, {}, {"10|b|2", "20|a|1"}}));
+  EXPECT_EQ(rowsOfSteps(windowedCounts(), OutputMode::Append, kSteps),
+            (std::vector<Rows>{{}, {"0|a|2"}, {}, {"10|b|2", "20|a|1"}}));
   EXPECT_EQ(lastState()["numRowsTotal"], 1);
   EXPECT_EQ(lastState()["operatorName"], "stateStoreSave");
   EXPECT_EQ(lastState()["numShufflePartitions"], GetParam().partitions);
@@ -318,7 +332,8 @@ TEST_P(AggregateQueryTest, CompleteGivesAllGroupsAndKnowsNoLateRows) {
 }
 
 TEST_P(AggregateQueryTest, AnAggregateWithoutGroupsHasOneRow) {
-  EXPECT_EQ(rowsOfSteps(countOfAll(), OutputMode::Complete, {{{5, "a"}}, {{6, "c"}, {7, "b"}}}), (std::vector<Rows>{{"1|a"}, {"3|c"}}));
+  EXPECT_EQ(rowsOfSteps(countOfAll(), OutputMode::Complete, {{{5, "a"}}, {{6, "c"}, {7, "b"}}}),
+            (std::vector<Rows>{{"1|a"}, {"3|c"}}));
   EXPECT_EQ(lastState()["numStateStoreInstances"], 1);
 }
 
@@ -326,7 +341,8 @@ TEST_P(AggregateQueryTest, AnAggregateWithoutGroupsHasOneRow) {
 TEST_P(AggregateQueryTest, EveryStepOfABatchMayFail) {
   int64_t second = 0;
   int count = 0;
-  for (const char* point : {"offsetLog.after", "stateChanges.before", "stateChanges.after", "commitLog.before", "commitLog.after"}) {
+  for (const char* point : {"offsetLog.after", "stateChanges.before", "stateChanges.after",
+                            "commitLog.before", "commitLog.after"}) {
     SCOPED_TRACE(point);
     feed_->add({{second, "a"}, {second, "a"}});
     armFaultPoint(std::string(point) + "=error");
@@ -391,10 +407,12 @@ TEST_P(AggregateQueryTest, AChangedQueryIsRefusedByName) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Setups, AggregateQueryTest,
-                         ::testing::Values(Setup{1, false, false}, Setup{4, false, false}, Setup{4, false, true}, Setup{1, false, true},
+                         ::testing::Values(Setup{1, false, false}, Setup{4, false, false},
+                                           Setup{4, false, true}, Setup{1, false, true},
                                            Setup{4, true, false}, Setup{4, true, true}),
                          [](const auto& info) {
-                           return std::string(info.param.rocksDb ? "RocksDb" : "Hdfs") + std::to_string(info.param.partitions) +
+                           return std::string(info.param.rocksDb ? "RocksDb" : "Hdfs") +
+                                  std::to_string(info.param.partitions) +
                                   (info.param.restarts ? "Restarts" : "RunsOn");
                          });
 
