@@ -43,7 +43,9 @@ TEST(BinaryKeyTable, HoldsWhatAMapHolds) {
     bool added = false;
     const uint32_t number = table.findOrAdd(key, &added);
     ASSERT_EQ(added, known == model.end());
-    if (known != model.end()) ASSERT_EQ(number, known->second);
+    if (known != model.end()) {
+      ASSERT_EQ(number, known->second);
+    }
     model[key] = number;
   }
   ASSERT_EQ(table.size(), static_cast<int64_t>(model.size()));
