@@ -120,6 +120,7 @@ void PartitionStream::waitForOne(const KafkaRange& range) {
 PartitionStream::Step PartitionStream::take(const KafkaRange& range, rd_kafka_message_t* message) {
   switch (message->err) {
     case RD_KAFKA_RESP_ERR_NO_ERROR:
+      client_->noteAnswer();
       if (message->offset >= range.until) {
         position_ = range.until;
         return Step::RangeEnded;
@@ -131,6 +132,7 @@ PartitionStream::Step PartitionStream::take(const KafkaRange& range, rd_kafka_me
       return Step::Delivered;
     case RD_KAFKA_RESP_ERR__PARTITION_EOF:
       ++taken_;
+      client_->noteAnswer();
       endOffset_ = message->offset;
       return Step::Skipped;
     case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:

@@ -461,6 +461,14 @@ TEST_F(DeltaLogTest, ALogWithoutProtocolCannotBeRead) {
   EXPECT_EQ(conditionOf([&] { loadSnapshot(table_); }), "DELTA_STATE_RECOVER_ERROR");
 }
 
+TEST_F(DeltaLogTest, APartitionColumnThatTheSchemaLacksStopsTheSnapshot) {
+  commit(0, 1,
+         R"({"metaData":{"id":"m","schemaString":"{\"type\":\"struct\",\"fields\":[]}",)"
+         R"("partitionColumns":["gone"],"configuration":{}}})"
+         "\n");
+  EXPECT_EQ(conditionOf([&] { loadSnapshot(table_); }), "DELTA_STATE_RECOVER_ERROR");
+}
+
 TEST_F(DeltaLogTest, AnUnknownReaderFeatureStopsTheSnapshot) {
   commit(0, 1,
          "{\"protocol\":{\"minReaderVersion\":3,\"minWriterVersion\":7,\"readerFeatures\":[\"new\"],"

@@ -1,5 +1,6 @@
 // Strings inside a JSON text: escapes, UTF-8, base64, and writing them again.
 #include <cmath>
+#include <utility>
 
 #include "formats/json/json_reader.h"
 #include "types/text/number_text.h"
@@ -236,6 +237,22 @@ bool JsonReader::readString(std::string_view* text) {
     if (!scanString('"', true, &string_)) return false;
   }
   *text = string_;
+  return true;
+}
+
+bool JsonReader::takeString(std::string* owned, std::string_view* borrowed) {
+  constexpr size_t kLongBytes = 4096;
+  std::string_view text;
+  if (!readString(&text)) return false;
+  if (text.size() < kLongBytes) {
+    owned->assign(text);
+  } else if (text.data() == buffer_.data()) {
+    *owned = std::exchange(buffer_, std::string());
+  } else if (text.data() >= text_.data() && text.data() < text_.data() + text_.size()) {
+    *borrowed = text;
+  } else {
+    owned->assign(text);
+  }
   return true;
 }
 

@@ -131,6 +131,8 @@ class RateStreamSource final : public StreamSource {
 
   const SchemaPtr& schema() const override { return schema_; }
 
+  void checkLoggedOffset(const SourceOffset& offset) const override { parseOffset(offset); }
+
   std::string description() const override {
     return "RateStreamV2[rowsPerSecond=" + std::to_string(options_.rowsPerSecond) + ", rampUpTimeSeconds=" + std::to_string(options_.rampUpSeconds) +
            ", numPartitions=" + (options_.partitions ? std::to_string(*options_.partitions) : "default");
