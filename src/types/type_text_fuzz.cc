@@ -10,6 +10,7 @@
 #include "types/ddl.h"
 #include "types/schema_json.h"
 #include "types/text/datetime_pattern.h"
+#include "types/text/intervals.h"
 #include "types/text/number_text.h"
 #include "types/text/time_text.h"
 
@@ -66,6 +67,10 @@ void values(std::string_view text) {
   parseIsoTimestamp(text.data(), text.size(), &micros, &utc);
   parseZone(text);
   parseDurationMs(text);
+  try {
+    parseIntervalMicros(text);
+  } catch (const Error&) {
+  }
 }
 
 // A pattern, a newline, a text for it.
