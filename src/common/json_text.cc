@@ -29,15 +29,23 @@ std::string compactText(const Document& document) {
 
 }  // namespace
 
-nlohmann::json parseJson(std::string_view text, int maxDepth) { return parseBounded<nlohmann::json>(text, maxDepth); }
+nlohmann::json parseJson(std::string_view text, int maxDepth) {
+  return parseBounded<nlohmann::json>(text, maxDepth);
+}
 
 nlohmann::ordered_json parseOrderedJson(std::string_view text, int maxDepth) {
   return parseBounded<nlohmann::ordered_json>(text, maxDepth);
 }
 
-std::string toJsonText(const nlohmann::json& document) { return compactText(document); }
-std::string toJsonText(const nlohmann::ordered_json& document) { return compactText(document); }
+std::string toJsonText(const nlohmann::json& document) {
+  return compactText(document);
+}
+std::string toJsonText(const nlohmann::ordered_json& document) {
+  return compactText(document);
+}
 
-std::string quotedJson(std::string_view text) { return compactText(nlohmann::json(text)); }
+std::string quotedJson(std::string_view text) {
+  return compactText(nlohmann::json(text));
+}
 
 }  // namespace thalweg

@@ -11,8 +11,8 @@ namespace thalweg {
 
 inline constexpr int kJsonDepth = 100;
 
-// The document, or a discarded value (is_discarded()) where the text is no JSON or nested deeper than `maxDepth`: copying and
-// comparing documents recurses, so none may be deep.
+// The document, or a discarded value (is_discarded()) where the text is no JSON or nested deeper than
+// `maxDepth`: copying and comparing documents recurses, so none may be deep.
 nlohmann::json parseJson(std::string_view text, int maxDepth = kJsonDepth);
 nlohmann::ordered_json parseOrderedJson(std::string_view text, int maxDepth = kJsonDepth);
 

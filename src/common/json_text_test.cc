@@ -6,7 +6,9 @@
 namespace thalweg {
 namespace {
 
-std::string nested(int depth) { return std::string(static_cast<size_t>(depth), '[') + std::string(static_cast<size_t>(depth), ']'); }
+std::string nested(int depth) {
+  return std::string(static_cast<size_t>(depth), '[') + std::string(static_cast<size_t>(depth), ']');
+}
 
 TEST(JsonText, WhatIsNoJsonIsDiscarded) {
   EXPECT_TRUE(parseJson("{").is_discarded());

@@ -17,7 +17,8 @@ TEST(Durations, HaveJavasUnits) {
 }
 
 TEST(Durations, AnythingElseIsNone) {
-  for (const char* text : {"", "s", "-1", "-1s", "1.5s", "5 s ", "1w", "nan", "9223372036854775807d", "99999999999999999999"}) {
+  for (const char* text :
+       {"", "s", "-1", "-1s", "1.5s", "5 s ", "1w", "nan", "9223372036854775807d", "99999999999999999999"}) {
     EXPECT_EQ(parseDurationMs(text), std::nullopt) << text;
   }
 }

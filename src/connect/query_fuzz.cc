@@ -1,5 +1,5 @@
-// Any text as a SQL query over a small table of all types: parsed, analyzed, optimized, planned and run. An answer of sound
-// batches or an Error; with and without ANSI.
+// Any text as a SQL query over a small table of all types: parsed, analyzed, optimized, planned and run. An
+// answer of sound batches or an Error; with and without ANSI.
 #include <google/protobuf/stubs/logging.h>
 
 #include <array>
@@ -29,14 +29,17 @@ namespace {
 [[maybe_unused]] auto* const kQuiet = google::protobuf::SetLogHandler(nullptr);
 
 // Few rows may ask for much: what they build is bounded by what the user has, not by this target.
-constexpr std::array<std::string_view, 7> kExpensive = {"repeat", "range", "sequence", "space", "pad", "explode", "randstr"};
+constexpr std::array<std::string_view, 7> kExpensive = {"repeat", "range",   "sequence", "space",
+                                                        "pad",    "explode", "randstr"};
 
 // A row of values and one of nulls.
 const std::shared_ptr<const LogicalLocalRelation>& table() {
   static const auto relation = [] {
     const std::string columns =
-        "SELECT 1Y AS b, 2S AS sh, 3 AS i, 4L AS l, 1.5F AS f, -2.5D AS d, 12.34BD AS de, 'a b' AS s, X'FF00' AS y, true AS t,"
-        " DATE'2024-02-29' AS da, TIMESTAMP'2024-02-29 12:34:56.789' AS ts, array(1, null) AS a, map('k', 1) AS m,"
+        "SELECT 1Y AS b, 2S AS sh, 3 AS i, 4L AS l, 1.5F AS f, -2.5D AS d, 12.34BD AS de, 'a b' AS s, "
+        "X'FF00' AS y, true AS t,"
+        " DATE'2024-02-29' AS da, TIMESTAMP'2024-02-29 12:34:56.789' AS ts, array(1, null) AS a, map('k', 1) "
+        "AS m,"
         " named_struct('x', 1, 'z', 'q') AS st";
     spark::connect::Relation message;
     sql::parseQuery(columns, &message);
@@ -44,7 +47,8 @@ const std::shared_ptr<const LogicalLocalRelation>& table() {
     Execution execution;
     execution.pool = &pool;
     const LogicalPtr plan = analyzeRelation(message, AnalyzerContext{});
-    const auto running = planPhysical(optimize(plan), execution.batch)->start(execution);
+    const PhysicalPtr physical = planPhysical(optimize(plan), execution.batch);
+    const auto running = physical->start(execution);
     const auto batches = collectAll(*running, execution);
     arrow::ArrayVector arrays;
     for (const auto& column : batches[0]->columns()) {
@@ -55,7 +59,8 @@ const std::shared_ptr<const LogicalLocalRelation>& table() {
     for (StructField& field : fields) field.nullable = true;
     const SchemaPtr schema = DataType::structOf(fields);
     return std::make_shared<const LogicalLocalRelation>(
-        attributesOf(*schema), std::vector{arrow::RecordBatch::Make(toArrowSchema(*schema), 3, std::move(arrays))});
+        attributesOf(*schema),
+        std::vector{arrow::RecordBatch::Make(toArrowSchema(*schema), 3, std::move(arrays))});
   }();
   return relation;
 }

@@ -3,7 +3,8 @@
 namespace thalweg {
 namespace {
 
-// Long enough for a broker behind a load balancer to come up, well below the minute of Java's default.api.timeout.ms.
+// Long enough for a broker behind a load balancer to come up, well below the minute of Java's
+// default.api.timeout.ms.
 constexpr int kClosedAtLeast = 5;
 constexpr std::chrono::seconds kClosedFor{15};
 

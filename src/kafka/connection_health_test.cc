@@ -20,8 +20,12 @@ namespace {
 using std::chrono::seconds;
 const ConnectionHealth::Time kStart{seconds(1000)};
 // As librdkafka 2.16 has them, against a Kafka 4.4 broker.
-constexpr const char* kClosed = "localhost:9093/bootstrap: Disconnected: connection closed by peer: receive 0 after POLLIN (after 3ms in state APIVERSION_QUERY)";
-constexpr const char* kRefused = "localhost:9093/bootstrap: Connect to ipv4#127.0.0.1:9093 failed: Connection refused (after 0ms in state CONNECT)";
+constexpr const char* kClosed =
+    "localhost:9093/bootstrap: Disconnected: connection closed by peer: receive 0 after POLLIN (after 3ms in "
+    "state APIVERSION_QUERY)";
+constexpr const char* kRefused =
+    "localhost:9093/bootstrap: Connect to ipv4#127.0.0.1:9093 failed: Connection refused (after 0ms in state "
+    "CONNECT)";
 
 TEST(ConnectionHealth, ManyClosedConnectionsOverFifteenSecondsAreARefusal) {
   ConnectionHealth health;
@@ -51,10 +55,12 @@ TEST(ConnectionHealth, ABrokerThatAnsweredOnceIsWaitedFor) {
   EXPECT_FALSE(health.refusal(kStart + seconds(60)));
 }
 
-// Takes connections, sends what a TLS listener sends to a plain client (an alert) or nothing, and closes them.
+// Takes connections, sends what a TLS listener sends to a plain client (an alert) or nothing, and closes
+// them.
 class ClosingListener {
  public:
-  explicit ClosingListener(std::string_view reply) : reply_(reply), socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+  explicit ClosingListener(std::string_view reply)
+      : reply_(reply), socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -76,7 +82,8 @@ class ClosingListener {
   void serve() {
     for (int connection; (connection = ::accept(socket_, nullptr, nullptr)) >= 0; ::close(connection)) {
       char bytes[512];
-      if (::recv(connection, bytes, sizeof bytes, 0) > 0) ::send(connection, reply_.data(), reply_.size(), MSG_NOSIGNAL);
+      if (::recv(connection, bytes, sizeof bytes, 0) > 0)
+        ::send(connection, reply_.data(), reply_.size(), MSG_NOSIGNAL);
     }
   }
   const std::string_view reply_;
@@ -90,12 +97,14 @@ std::optional<std::string> refusalOf(const std::string& brokers, const std::stri
                   {"kafka.security.protocol", protocol},
                   {"kafka.reconnect.backoff.ms", "10"},
                   {"kafka.reconnect.backoff.max.ms", "20"}};
-  const auto client = ClientHandle::make(translateKafkaOptions(options, KafkaRole::Consumer), KafkaRole::Consumer);
+  const auto client =
+      ClientHandle::make(translateKafkaOptions(options, KafkaRole::Consumer), KafkaRole::Consumer);
   const auto deadline = std::chrono::steady_clock::now() + seconds(20);
   while (std::chrono::steady_clock::now() < deadline) {
     client->pollAndCheck();
     // As it will be after the wait.
-    if (auto refusal = client->connections().refusal(std::chrono::steady_clock::now() + seconds(15))) return refusal;
+    if (auto refusal = client->connections().refusal(std::chrono::steady_clock::now() + seconds(15)))
+      return refusal;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return std::nullopt;
@@ -116,7 +125,8 @@ TEST(ConnectionHealth, ATlsClientSeesThatAPlainListenerClosesEveryConnection) {
 TEST(ConnectionHealth, AClientThatFitsIsNotRefused) {
   EmbeddedBroker broker;
   Options options{{"kafka.bootstrap.servers", broker.bootstrapServers()}};
-  const auto client = ClientHandle::make(translateKafkaOptions(options, KafkaRole::Consumer), KafkaRole::Consumer);
+  const auto client =
+      ClientHandle::make(translateKafkaOptions(options, KafkaRole::Consumer), KafkaRole::Consumer);
   EXPECT_NO_THROW(client->pollAndCheck());
   EXPECT_FALSE(client->connections().refusal(std::chrono::steady_clock::now() + seconds(60)));
 }

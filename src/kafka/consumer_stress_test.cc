@@ -1,6 +1,6 @@
-// Many partitions read in small ranges by several threads, with fetches and queues as small as they get: every record comes
-// once and no read stands still. The embedded broker by default; THALWEG_STRESS_BROKERS names a real one, whose topics are
-// made on demand, and THALWEG_STRESS_RECORDS a longer run.
+// Many partitions read in small ranges by several threads, with fetches and queues as small as they get:
+// every record comes once and no read stands still. The embedded broker by default; THALWEG_STRESS_BROKERS
+// names a real one, whose topics are made on demand, and THALWEG_STRESS_RECORDS a longer run.
 #include "kafka/consumer_pool.h"
 
 #include <atomic>
@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/error.h"
 #include "common/uuid.h"
 #include "kafka/embedded_broker.h"
 #include "kafka/offset_client.h"
@@ -29,7 +30,8 @@ int64_t recordsPerPartition() {
 }
 
 std::string valueOf(int partition, int64_t offset) {
-  return std::to_string(partition) + ":" + std::to_string(offset) + std::string(static_cast<size_t>(offset * 37 % 900), 'x');
+  return std::to_string(partition) + ":" + std::to_string(offset) +
+         std::string(static_cast<size_t>(offset * 37 % 900), 'x');
 }
 
 class ConsumerStress : public testing::Test {
@@ -55,8 +57,9 @@ class ConsumerStress : public testing::Test {
   }
 
   KafkaClientConfig config() const {
-    return translateKafkaOptions(Options{{"kafka.bootstrap.servers", brokers_}, {"kafka.max.partition.fetch.bytes", "2048"}},
-                                 KafkaRole::Consumer);
+    return translateKafkaOptions(
+        Options{{"kafka.bootstrap.servers", brokers_}, {"kafka.max.partition.fetch.bytes", "2048"}},
+        KafkaRole::Consumer);
   }
 
   void produce(int64_t from, int64_t until) {
@@ -81,7 +84,8 @@ class ConsumerStress : public testing::Test {
       if (messages.empty()) break;
       for (const KafkaMessage& message : messages) {
         ASSERT_EQ(message.offset, expected);
-        ASSERT_EQ(std::string_view(reinterpret_cast<const char*>(message.value), message.valueSize), valueOf(partition, expected));
+        ASSERT_EQ(std::string_view(reinterpret_cast<const char*>(message.value), message.valueSize),
+                  valueOf(partition, expected));
         ++expected;
       }
     }
@@ -138,7 +142,8 @@ TEST_F(ConsumerStress, SmallFetchesOfManyPartitionsNeverStandStill) {
   // A replay goes back, as after a restart.
   readAllInBatches(*pool, 0, records / 4, 3);
   RecordProperty("longestWaitMs", static_cast<int>(longestWaitMs_));
-  std::printf("longest wait %lld ms over %d partitions\n", static_cast<long long>(longestWaitMs_), partitions_);
+  std::printf("longest wait %lld ms over %d partitions\n", static_cast<long long>(longestWaitMs_),
+              partitions_);
   EXPECT_LT(longestWaitMs_, 20'000);
 }
 

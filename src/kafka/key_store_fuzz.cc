@@ -1,4 +1,5 @@
-// Any bytes as a key or trust store (PEM, PKCS12, JKS): its keys and certificates, or an Error without the password.
+// Any bytes as a key or trust store (PEM, PKCS12, JKS): its keys and certificates, or an Error without the
+// password.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

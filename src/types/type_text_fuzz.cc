@@ -1,5 +1,5 @@
-// Any bytes as a schema (DDL or JSON), a number, a time, or a datetime pattern with its text: a value or an Error; what was
-// read survives writing.
+// Any bytes as a schema (DDL or JSON), a number, a time, or a datetime pattern with its text: a value or an
+// Error; what was read survives writing.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -76,7 +76,8 @@ void values(std::string_view text) {
 // A pattern, a newline, a text for it.
 void patterns(std::string_view input) {
   const size_t newline = input.find('\n');
-  const std::string_view text = newline == std::string_view::npos ? std::string_view() : input.substr(newline + 1);
+  const std::string_view text =
+      newline == std::string_view::npos ? std::string_view() : input.substr(newline + 1);
   static const TimeZone zone = TimeZone::parse("Europe/Paris");
   try {
     const DateTimePattern pattern = DateTimePattern::compile(input.substr(0, newline));

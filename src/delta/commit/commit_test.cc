@@ -223,7 +223,8 @@ TEST_F(CommitTest, CheckpointEveryIntervalVersionsCarriesTheWholeState) {
   EXPECT_EQ(add->partitionValues, b.partitionValues);
 }
 
-// Other writers log an empty string as "": what it means depends on the column's type, so it must outlive a checkpoint.
+// Other writers log an empty string as "": what it means depends on the column's type, so it must outlive a
+// checkpoint.
 TEST_F(CommitTest, AnEmptyPartitionValueStaysApartFromNull) {
   create({{"delta.checkpointInterval", "2"}});
   append(fileOf("empty", ""));
@@ -231,7 +232,8 @@ TEST_F(CommitTest, AnEmptyPartitionValueStaysApartFromNull) {
   null.partitionValues = {{"x", std::nullopt}};
   append(null);
   ASSERT_TRUE(exists(classicCheckpointFileName(2)));
-  for (int64_t version = 0; version <= 2; ++version) memory_->remove("/t/_delta_log/" + commitFileName(version));
+  for (int64_t version = 0; version <= 2; ++version)
+    memory_->remove("/t/_delta_log/" + commitFileName(version));
   const SnapshotPtr loaded = loadSnapshot(log_->table());
   EXPECT_EQ(loaded->files().findLive("empty", "")->partitionValues, (PartitionValues{{"x", ""}}));
   EXPECT_EQ(loaded->files().findLive("null", "")->partitionValues, (PartitionValues{{"x", std::nullopt}}));

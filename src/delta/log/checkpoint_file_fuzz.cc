@@ -1,5 +1,6 @@
-// Any bytes as a checkpoint's Parquet file, and as a data file: actions and rows, or an Error that names the file. The mutator
-// keeps the frame (magic, footer, the footer's length), so that damage reaches what lies behind it.
+// Any bytes as a checkpoint's Parquet file, and as a data file: actions and rows, or an Error that names the
+// file. The mutator keeps the frame (magic, footer, the footer's length), so that damage reaches what lies
+// behind it.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +34,8 @@ constexpr size_t kTailBytes = 8;  // the footer's length and the magic again
 
 void mustNameTheFile(const Error& error) {
   if (error.condition().starts_with("UNSUPPORTED_FEATURE")) return;
-  if (error.text().find("checkpoint.parquet") == std::string::npos) fail("it names no file: " + error.message());
+  if (error.text().find("checkpoint.parquet") == std::string::npos)
+    fail("it names no file: " + error.message());
 }
 
 void readAsCheckpoint(FileSystem& files, size_t size) {
@@ -79,7 +81,8 @@ size_t footerOf(const uint8_t* data, size_t size) {
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t maxSize, unsigned int seed) {
   const size_t footer = footerOf(data, size);
-  if (footer == 0 || !LLVMFuzzerMutate) return LLVMFuzzerMutate ? LLVMFuzzerMutate(data, size, maxSize) : size;
+  if (footer == 0 || !LLVMFuzzerMutate)
+    return LLVMFuzzerMutate ? LLVMFuzzerMutate(data, size, maxSize) : size;
   if (random(&seed) % 3 == 0 && footer > kMagicBytes) {
     // A few bytes of a page or its header, in place: the footer's offsets stay right.
     const size_t at = kMagicBytes + random(&seed) % (footer - kMagicBytes);

@@ -27,7 +27,9 @@ int64_t memoryOf(const std::string& name) {
 }
 
 // From here on VmHWM counts anew.
-bool resetPeakMemory() { return static_cast<bool>(std::ofstream("/proc/self/clear_refs") << "5" << std::flush); }
+bool resetPeakMemory() {
+  return static_cast<bool>(std::ofstream("/proc/self/clear_refs") << "5" << std::flush);
+}
 
 // A value as Spark's CAST(… AS STRING) prints it, in UTC.
 void print(const arrow::Array& array, int64_t row, std::string* out) {
@@ -235,7 +237,8 @@ TEST(JsonParser, ALongStringIsCopiedOnce) {
     const int64_t before = memoryOf("VmRSS");
     const auto rows = parser.parse(*input);
     const int64_t grown = memoryOf("VmHWM") - before;
-    const auto& column = static_cast<const arrow::StringArray&>(*static_cast<const arrow::StructArray&>(*rows).field(0));
+    const auto& column =
+        static_cast<const arrow::StringArray&>(*static_cast<const arrow::StructArray&>(*rows).field(0));
     EXPECT_EQ(column.value_length(0), kLength + 1);
     // The column; where the string has escapes its decoded text too, which grows by doubling.
     EXPECT_LT(grown, escapes ? kLength * 7 / 2 : kLength * 5 / 4);

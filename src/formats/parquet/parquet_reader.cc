@@ -56,7 +56,8 @@ int64_t rowsOf(const parquet::FileMetaData& metadata) {
   int64_t rows = 0;
   for (int i = 0; i < metadata.num_row_groups(); ++i) {
     const int64_t more = metadata.RowGroup(i)->num_rows();
-    if (more < 0 || more > INT64_MAX - rows) throw parquet::ParquetException("a row group's number of rows is impossible");
+    if (more < 0 || more > INT64_MAX - rows)
+      throw parquet::ParquetException("a row group's number of rows is impossible");
     rows += more;
   }
   return rows;
@@ -65,7 +66,8 @@ int64_t rowsOf(const parquet::FileMetaData& metadata) {
 // The library ends at the last value that it finds, also where pages of a damaged file are lost.
 void requireRows(int64_t found, int64_t expected, const std::string& path) {
   if (found != expected) {
-    throw parquetReadError(path, "it has " + std::to_string(found) + " rows where its footer says " + std::to_string(expected));
+    throw parquetReadError(
+        path, "it has " + std::to_string(found) + " rows where its footer says " + std::to_string(expected));
   }
 }
 

@@ -1,5 +1,5 @@
-// Any bytes as patterns of LIKE and of regular expressions, over any bytes as text: an answer or an Error in bounded time;
-// matches lie inside the text.
+// Any bytes as patterns of LIKE and of regular expressions, over any bytes as text: an answer or an Error in
+// bounded time; matches lie inside the text.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
@@ -14,7 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const size_t newline = input.find('\n');
   const std::string_view pattern = input.substr(0, newline);
-  const std::string_view text = newline == std::string_view::npos ? std::string_view() : input.substr(newline + 1);
+  const std::string_view text =
+      newline == std::string_view::npos ? std::string_view() : input.substr(newline + 1);
   for (const bool ignoreCase : {false, true}) {
     try {
       LikePattern::compile(pattern, '\\', ignoreCase).matches(text);

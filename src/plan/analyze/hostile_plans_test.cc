@@ -1,4 +1,5 @@
-// What a client may put into a plan that no client of Spark's would: an Error each, never the end of the server.
+// What a client may put into a plan that no client of Spark's would: an Error each, never the end of the
+// server.
 #include <arrow/api.h>
 #include <arrow/io/memory.h>
 #include <arrow/ipc/writer.h>
@@ -23,7 +24,8 @@ std::string bytesOf(const std::shared_ptr<arrow::Schema>& schema) {
 }
 
 TEST(HostilePlans, DecimalLiteralsOfImpossibleTypes) {
-  for (const auto& [precision, scale] : std::vector<std::pair<int, int>>{{5, -1}, {-3, 0}, {39, 0}, {1, 39}, {INT32_MIN, INT32_MIN}}) {
+  for (const auto& [precision, scale] :
+       std::vector<std::pair<int, int>>{{5, -1}, {-3, 0}, {39, 0}, {1, 39}, {INT32_MIN, INT32_MIN}}) {
     spark::connect::Relation relation;
     auto* project = relation.mutable_project();
     auto* decimal = project->add_expressions()->mutable_literal()->mutable_decimal();
@@ -37,7 +39,8 @@ TEST(HostilePlans, DecimalLiteralsOfImpossibleTypes) {
 TEST(HostilePlans, RowsOfDecimalsThatSparkHasNot) {
   for (const auto& [precision, scale] : std::vector<std::pair<int, int>>{{10, -2}, {2, 5}}) {
     spark::connect::Relation relation;
-    relation.mutable_local_relation()->set_data(bytesOf(arrow::schema({arrow::field("d", arrow::decimal128(precision, scale))})));
+    relation.mutable_local_relation()->set_data(
+        bytesOf(arrow::schema({arrow::field("d", arrow::decimal128(precision, scale))})));
     EXPECT_EQ(analyzed(relation), "UNSUPPORTED_DATATYPE") << precision << "," << scale;
   }
 }

@@ -13,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   const size_t newline = input.find('\n');
   const std::string_view pattern = input.substr(0, newline);
-  const std::string_view name = newline == std::string_view::npos ? std::string_view() : input.substr(newline + 1);
+  const std::string_view name =
+      newline == std::string_view::npos ? std::string_view() : input.substr(newline + 1);
   const auto files = makeMemoryFileSystem();
   files->writeAtomically("/data/day=1/a.json", "");
   files->writeAtomically("/data/_hidden/b.json", "");

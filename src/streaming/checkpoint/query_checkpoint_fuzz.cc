@@ -1,5 +1,5 @@
-// Any bytes as the files of a query's checkpoint: they are read or refused with an Error that names the file, and an offset
-// entry that was read survives writing.
+// Any bytes as the files of a query's checkpoint: they are read or refused with an Error that names the file,
+// and an offset entry that was read survives writing.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

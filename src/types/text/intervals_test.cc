@@ -14,7 +14,8 @@ TEST(Intervals, AreSumsOfUnits) {
 }
 
 TEST(Intervals, WhatIsNoNumberIsRefused) {
-  for (const char* text : {"", "nan seconds", "inf seconds", "-inf second", "1 second x", "1.5 hours", "9e300 days"}) {
+  for (const char* text :
+       {"", "nan seconds", "inf seconds", "-inf second", "1 second x", "1.5 hours", "9e300 days"}) {
     EXPECT_EQ(conditionOf([&] { parseIntervalMicros(text); }), "CANNOT_PARSE_INTERVAL") << text;
   }
 }
