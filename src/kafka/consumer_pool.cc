@@ -33,6 +33,8 @@ ClientHandle::Settings fetchSettings(const KafkaClientConfig& config, const Kafk
   }
   // A fetch that waits for data holds up a partition that joins it; Java's 500 ms would be felt.
   if (!config.settings.contains("fetch.wait.max.ms")) settings["fetch.wait.max.ms"] = "100";
+  // A response that is lost holds up its connection for so long: Java's default of request.timeout.ms, half of librdkafka's.
+  if (!config.settings.contains("socket.timeout.ms")) settings["socket.timeout.ms"] = "30000";
   return settings;
 }
 

@@ -1,6 +1,6 @@
 // Many partitions read in small ranges by several threads, with fetches and queues as small as they get:
 // every record comes once and no read stands still. The embedded broker by default; THALWEG_STRESS_BROKERS
-// names a real one, whose topics are made on demand, and THALWEG_STRESS_RECORDS a longer run.
+// names a real one with an empty topic THALWEG_STRESS_TOPIC, and THALWEG_STRESS_RECORDS makes a longer run.
 #include "kafka/consumer_pool.h"
 
 #include <atomic>
@@ -11,8 +11,6 @@
 
 #include <gtest/gtest.h>
 
-#include "common/error.h"
-#include "common/uuid.h"
 #include "kafka/embedded_broker.h"
 #include "kafka/offset_client.h"
 #include "kafka/producer.h"
@@ -37,22 +35,15 @@ std::string valueOf(int partition, int64_t offset) {
 class ConsumerStress : public testing::Test {
  protected:
   ConsumerStress() {
-    if (const char* given = std::getenv("THALWEG_STRESS_BROKERS")) {
-      brokers_ = given;
-      client_ = std::make_unique<KafkaOffsetClient>(config());
-      for (int attempt = 0; attempt < 50; ++attempt) {
-        try {
-          if (!client_->partitionsOf({topic_}, nullptr).empty()) break;
-        } catch (const Error&) {
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      }
+    if (const char* brokers = std::getenv("THALWEG_STRESS_BROKERS")) {
+      brokers_ = brokers;
+      if (const char* topic = std::getenv("THALWEG_STRESS_TOPIC")) topic_ = topic;
     } else {
       embedded_ = std::make_unique<EmbeddedBroker>(3);
       embedded_->createTopic(topic_, kPartitions);
       brokers_ = embedded_->bootstrapServers();
-      client_ = std::make_unique<KafkaOffsetClient>(config());
     }
+    client_ = std::make_unique<KafkaOffsetClient>(config());
     partitions_ = static_cast<int>(client_->partitionsOf({topic_}, nullptr).size());
   }
 
@@ -115,7 +106,7 @@ class ConsumerStress : public testing::Test {
     }
   }
 
-  const std::string topic_ = "stress-" + randomUuid().substr(0, 8);
+  std::string topic_ = "stress";
   std::string brokers_;
   std::unique_ptr<EmbeddedBroker> embedded_;
   std::unique_ptr<KafkaOffsetClient> client_;

@@ -126,6 +126,8 @@ PartitionStream::Step PartitionStream::take(const KafkaRange& range, rd_kafka_me
         return Step::RangeEnded;
       }
       ++taken_;
+      // There is more than at the end that was told: a pause from here on is no sign of loss.
+      if (message->offset >= endOffset_) endOffset_ = -1;
       if (message->offset < position_) return Step::Skipped;
       position_ = message->offset + 1;
       views_.push_back(viewOf(message));
