@@ -1,4 +1,5 @@
-// Any bytes as a client's relation: parsed within the limits, analyzed, optimized and planned, not run. A plan or an Error.
+// Any bytes as a client's relation: parsed within the limits, analyzed, optimized and planned, not run. A
+// plan or an Error.
 #include <google/protobuf/arena.h>
 
 #include <cstdint>
@@ -21,7 +22,9 @@ namespace {
 AnalyzerContext contextOf(const FormatRegistry& formats) {
   AnalyzerContext context;
   context.formats = &formats;
-  context.findRelation = [](const std::vector<std::string>&, const Options&, bool) -> LogicalPtr { return nullptr; };
+  context.findRelation = [](const std::vector<std::string>&, const Options&, bool) -> LogicalPtr {
+    return nullptr;
+  };
   context.cachedArtifact = [](const std::string&) { return std::string(); };
   context.drawRows = [](const LogicalPtr& plan, int, int, bool) { return plan; };
   return context;

@@ -1,5 +1,5 @@
-// Any texts as the commits of a table's log: the table is read (files, history, pruning) or refused with an Error; an append
-// to it commits or is refused, and a table that took one can be read again.
+// Any texts as the commits of a table's log: the table is read (files, history, pruning) or refused with an
+// Error; an append to it commits or is refused, and a table that took one can be read again.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -45,7 +45,8 @@ void tryTo(const std::function<void()>& action) {
 std::vector<ColumnPredicate> predicatesOf(const Schema& schema) {
   std::vector<ColumnPredicate> predicates;
   for (const StructField& field : schema.fields()) {
-    predicates.push_back({field.name, ColumnPredicate::Op::GreaterOrEqual, std::make_shared<arrow::Int64Scalar>(0)});
+    predicates.push_back(
+        {field.name, ColumnPredicate::Op::GreaterOrEqual, std::make_shared<arrow::Int64Scalar>(0)});
     predicates.push_back({field.name, ColumnPredicate::Op::Less, std::make_shared<arrow::StringScalar>("m")});
     predicates.push_back({field.name, ColumnPredicate::Op::IsNotNull, nullptr});
   }
@@ -54,7 +55,8 @@ std::vector<ColumnPredicate> predicatesOf(const Schema& schema) {
 
 void scan(const Snapshot& snapshot) {
   const TableLayoutPtr layout = makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema());
-  const FileFilter filter(*layout->schema, *layout->physicalSchema, layout->partitionColumns, predicatesOf(*layout->schema));
+  const FileFilter filter(*layout->schema, *layout->physicalSchema, layout->partitionColumns,
+                          predicatesOf(*layout->schema));
   for (const AddFile& file : snapshot.liveFiles()) {
     tryTo([&] { filter.mayMatch(file); });
     tryTo([&] {

@@ -3,6 +3,7 @@
 #include <arrow/api.h>
 #include <arrow/io/memory.h>
 #include <arrow/ipc/writer.h>
+#include <arrow/util/compression.h>
 #include <gtest/gtest.h>
 #include <spark/connect/relations.pb.h>
 
@@ -42,6 +43,27 @@ TEST(HostilePlans, RowsOfDecimalsThatSparkHasNot) {
     relation.mutable_local_relation()->set_data(
         bytesOf(arrow::schema({arrow::field("d", arrow::decimal128(precision, scale))})));
     EXPECT_EQ(analyzed(relation), "UNSUPPORTED_DATATYPE") << precision << "," << scale;
+  }
+}
+
+// Some kilobytes that stand for 640 MB, in one batch or in many.
+TEST(HostilePlans, CompressedRowsThatGrowWithoutBound) {
+  constexpr int64_t kRows = 80'000'000;
+  for (const int64_t batchRows : {kRows, kRows / 40}) {
+    const auto sink = arrow::io::BufferOutputStream::Create().ValueOrDie();
+    auto options = arrow::ipc::IpcWriteOptions::Defaults();
+    options.codec = arrow::util::Codec::Create(arrow::Compression::ZSTD).ValueOrDie();
+    const auto schema = arrow::schema({arrow::field("l", arrow::int64())});
+    const auto writer = arrow::ipc::MakeStreamWriter(sink, schema, options).ValueOrDie();
+    const auto zeros = arrow::MakeArrayFromScalar(arrow::Int64Scalar(0), batchRows).ValueOrDie();
+    const auto batch = arrow::RecordBatch::Make(schema, batchRows, {zeros});
+    for (int64_t rows = 0; rows < kRows; rows += batchRows)
+      ASSERT_TRUE(writer->WriteRecordBatch(*batch).ok());
+    ASSERT_TRUE(writer->Close().ok());
+    spark::connect::Relation relation;
+    relation.mutable_local_relation()->set_data(sink->Finish().ValueOrDie()->ToString());
+    EXPECT_LT(relation.local_relation().data().size(), 1'000'000u);
+    EXPECT_EQ(analyzed(relation), "CONNECT_INVALID_PLAN.INVALID_ARROW_DATA");
   }
 }
 

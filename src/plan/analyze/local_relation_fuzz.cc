@@ -11,10 +11,14 @@
 using namespace thalweg;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  spark::connect::Relation relation;
-  relation.mutable_local_relation()->set_data(data, size);
   try {
-    const LogicalPtr plan = analyzeRelation(relation, AnalyzerContext{});
+    LogicalPtr plan;
+    {
+      // The plan outlives the request.
+      spark::connect::Relation relation;
+      relation.mutable_local_relation()->set_data(data, size);
+      plan = analyzeRelation(relation, AnalyzerContext{});
+    }
     const auto* rows = dynamic_cast<const LogicalLocalRelation*>(plan.get());
     if (!rows) return 0;
     for (const auto& batch : rows->batches()) {

@@ -2,6 +2,7 @@
 #include <arrow/api.h>
 #include <arrow/io/memory.h>
 #include <arrow/ipc/api.h>
+#include <arrow/util/byte_size.h>
 #include <spark/connect/relations.pb.h>
 
 #include "common/clock.h"
@@ -36,17 +37,27 @@ LogicalPtr tableScan(const std::shared_ptr<Table>& table) {
   return std::make_shared<LogicalTableScan>(table, firstColumns(static_cast<int>(output.size())), output);
 }
 
-// Arrow bytes from a client: an IPC stream, checked whole before anything trusts its offsets.
-std::vector<std::shared_ptr<arrow::RecordBatch>> readArrowStream(const std::string& data, std::shared_ptr<arrow::Schema>* schema) {
+// What compressed rows of one message may grow to: a few bytes can stand for any number. Uncompressed ones end at the limit
+// of a message, 128 MB.
+constexpr int64_t kMaxRowBytes = int64_t{512} << 20;
+
+// Arrow bytes from a client: an IPC stream, checked whole before anything trusts its offsets. Arrays of view types may still
+// lie in `data` or in `pool`: a cast to the types of a plan copies them.
+std::vector<std::shared_ptr<arrow::RecordBatch>> readArrowStream(const std::string& data, arrow::MemoryPool* pool,
+                                                                 std::shared_ptr<arrow::Schema>* schema) {
   auto buffer = std::make_shared<arrow::Buffer>(reinterpret_cast<const uint8_t*>(data.data()), static_cast<int64_t>(data.size()));
   auto input = std::make_shared<arrow::io::BufferReader>(buffer);
   auto invalid = [](const std::string& why) {
     return Error("CONNECT_INVALID_PLAN.INVALID_ARROW_DATA", "The rows that the client sent cannot be read: " + why);
   };
-  auto reader = arrow::ipc::RecordBatchStreamReader::Open(input.get());
+  arrow::ipc::IpcReadOptions options = arrow::ipc::IpcReadOptions::Defaults();
+  options.memory_pool = pool;
+  options.use_threads = false;
+  auto reader = arrow::ipc::RecordBatchStreamReader::Open(input.get(), options);
   if (!reader.ok()) throw invalid(reader.status().ToString());
   *schema = (*reader)->schema();
   std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  int64_t total = 0;
   for (;;) {
     auto batch = (*reader)->Next();
     if (!batch.ok()) throw invalid(batch.status().ToString());
@@ -58,6 +69,8 @@ std::vector<std::shared_ptr<arrow::RecordBatch>> readArrowStream(const std::stri
       columns.push_back(valueOrThrow(arrow::Concatenate({column})));
     }
     batches.push_back(arrow::RecordBatch::Make((*batch)->schema(), (*batch)->num_rows(), std::move(columns)));
+    total += arrow::util::TotalBufferSize(*batches.back());
+    if (total > kMaxRowBytes) throw invalid("they grow beyond " + std::to_string(kMaxRowBytes >> 20) + " MB; send them in parts.");
   }
 }
 
@@ -135,11 +148,12 @@ LogicalPtr RelationAnalyzer::dataSource(const proto::Relation& relation) {
 }
 
 LogicalPtr RelationAnalyzer::localRelation(const std::string& data, const std::string& schemaText) {
+  arrow::CappedMemoryPool pool(arrow::default_memory_pool(), kMaxRowBytes);
   std::shared_ptr<arrow::Schema> arrowSchema;
   std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
   SchemaPtr schema = schemaText.empty() ? nullptr : parseUserSchema(schemaText);
   if (!data.empty()) {
-    batches = readArrowStream(data, &arrowSchema);
+    batches = readArrowStream(data, &pool, &arrowSchema);
     const SchemaPtr sent = fromArrowSchema(*arrowSchema);
     if (!schema) schema = sent;
     if (schema->fields().size() != sent->fields().size()) {
