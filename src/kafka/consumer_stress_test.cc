@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/logging.h"
 #include "kafka/embedded_broker.h"
 #include "kafka/offset_client.h"
 #include "kafka/producer.h"
@@ -48,9 +49,14 @@ class ConsumerStress : public testing::Test {
   }
 
   KafkaClientConfig config() const {
-    return translateKafkaOptions(
+    KafkaClientConfig made = translateKafkaOptions(
         Options{{"kafka.bootstrap.servers", brokers_}, {"kafka.max.partition.fetch.bytes", "2048"}},
         KafkaRole::Consumer);
+    if (const char* debug = std::getenv("THALWEG_STRESS_DEBUG")) {
+      setLogLevel(LogLevel::Debug);
+      made.set("debug", debug);
+    }
+    return made;
   }
 
   void produce(int64_t from, int64_t until) {
@@ -84,6 +90,7 @@ class ConsumerStress : public testing::Test {
   }
 
   void noteWait(int64_t milliseconds) {
+    if (milliseconds > 2000) logWarn("STALL {} ms", milliseconds);
     int64_t longest = longestWaitMs_;
     while (milliseconds > longest && !longestWaitMs_.compare_exchange_weak(longest, milliseconds)) {
     }
