@@ -25,7 +25,8 @@ class KafkaTable final : public Table {
                                    .schema = schema_,
                                    .pollTimeout = options_.pollTimeout,
                                    .failOnDataLoss = options_.failOnDataLoss};
-    return makeKafkaSplits(context, splitOffsetRanges(std::move(ranges), options_.minPartitions, options_.maxRecordsPerPartition));
+    ranges = splitOffsetRanges(std::move(ranges), options_.minPartitions, options_.maxRecordsPerPartition);
+    return makeKafkaSplits(context, groupOffsetRanges(ranges, /*maxRecords=*/0));
   }
 
  private:
