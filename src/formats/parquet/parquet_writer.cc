@@ -53,7 +53,10 @@ class ParquetFileWriter::Implementation {
         path_(std::move(path)),
         options_(std::move(options)),
         schema_(storedSchema(*schema)),
-        properties_(parquet::WriterProperties::Builder().compression(codecOf(options_.compression))->build()),
+        properties_(parquet::WriterProperties::Builder()
+                        .compression(codecOf(options_.compression))
+                        ->enable_store_decimal_as_integer()
+                        ->build()),
         keyValues_(std::make_shared<arrow::KeyValueMetadata>()) {
     keyValues_->Append(kRowMetadataKey, toSchemaJson(*asNullable(schema)));
     for (const auto& [key, value] : options_.keyValues) keyValues_->Append(key, value);

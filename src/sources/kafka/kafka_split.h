@@ -13,6 +13,9 @@
 
 namespace thalweg {
 
+// KafkaFetchBudget::longestWait of those who read no further than the end that they know.
+inline constexpr std::chrono::milliseconds kWaitForWhatIsThere{10};
+
 // What all splits of one query share.
 struct KafkaReadContext {
   std::shared_ptr<KafkaConsumerPool> pool;

@@ -95,6 +95,7 @@ std::vector<SplitPtr> KafkaStreamSource::plan(const std::optional<SourceOffset>&
   if (!read_.pool && !ranges.empty()) {
     KafkaFetchBudget budget;
     budget.partitions = static_cast<int>(until.size());
+    if (availableNow_) budget.longestWait = kWaitForWhatIsThere;
     read_.pool = KafkaConsumerPool::make(options_.client, budget);
   }
   ranges = splitOffsetRanges(std::move(ranges), options_.minPartitions, options_.maxRecordsPerPartition);

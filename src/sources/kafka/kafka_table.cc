@@ -21,6 +21,7 @@ class KafkaTable final : public Table {
     auto ranges = makeOffsetRanges(from, until, {}, onLoss);
     KafkaFetchBudget budget;
     budget.partitions = std::max(static_cast<int>(ranges.size()), 1);
+    budget.longestWait = kWaitForWhatIsThere;
     const KafkaReadContext context{.pool = KafkaConsumerPool::make(options_.client, budget),
                                    .schema = schema_,
                                    .pollTimeout = options_.pollTimeout,
