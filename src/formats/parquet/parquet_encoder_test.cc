@@ -303,7 +303,9 @@ TEST(ParquetEncoder, GoesOnPlainWhereTheDictionaryIsFull) {
   const auto batch = texts(values);
   const std::string file = write(parseSchemaDdl("c STRING"), {batch});
   EXPECT_TRUE(valueOrThrow(read(file)->CombineChunks())->column(0)->chunk(0)->Equals(batch->column(0)));
-  const auto chunk = open(file)->metadata()->RowGroup(0)->ColumnChunk(0);
+  const auto metadata = open(file)->metadata();
+  const auto group = metadata->RowGroup(0);
+  const auto chunk = group->ColumnChunk(0);
   int dictionaryPages = 0;
   int plainPages = 0;
   for (const auto& pages : chunk->encoding_stats()) {
@@ -320,7 +322,8 @@ TEST(ParquetEncoder, UsesNoDictionaryWhereItDoesNotPay) {
   for (int i = 0; i < 1000; ++i) values.push_back("unique " + std::to_string(i));
   const auto batch = texts(values);
   const std::string file = write(parseSchemaDdl("c STRING"), {batch});
-  EXPECT_FALSE(open(file)->metadata()->RowGroup(0)->ColumnChunk(0)->has_dictionary_page());
+  const auto metadata = open(file)->metadata();
+  EXPECT_FALSE(metadata->RowGroup(0)->ColumnChunk(0)->has_dictionary_page());
   EXPECT_TRUE(valueOrThrow(read(file)->CombineChunks())->column(0)->chunk(0)->Equals(batch->column(0)));
 }
 

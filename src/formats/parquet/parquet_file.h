@@ -95,7 +95,7 @@ struct ParquetWriteOptions {
   // A row group ends at whichever comes first; the bytes are those held in memory for it.
   int64_t rowGroupRows = 1 << 20;
   int64_t rowGroupBytes = 32 << 20;
-  std::map<std::string, std::string> keyValues;  // more footer metadata
+  std::map<std::string, std::string> keyValues = {};  // more footer metadata
 };
 
 // The least and the greatest value of a column, or nothing where there is none: int64_t for integers, dates,
