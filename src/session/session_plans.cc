@@ -99,7 +99,7 @@ AnalyzerContext Session::analyzerContext(CancellationToken cancellation) {
   context.functions.corruptRecordColumn = setting("spark.sql.columnNameOfCorruptRecord");
   context.formats = &server_->formats;
   context.defaultFormat = setting("spark.sql.sources.default");
-  context.defaultParallelism = server_->pool.numThreads();
+  context.defaultParallelism = server_->pool.numSlots();
   context.findRelation = [this](const std::vector<std::string>& name, const Options& options, bool streaming) {
     return findRelation(name, options, streaming);
   };
