@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <optional>
+#include <limits>
 
 #include <arrow/array.h>
 #include <arrow/io/interfaces.h>
@@ -161,15 +161,18 @@ class ParquetFileWriter::Implementation {
     if (groupRows_ == 0) return;
     parquet::RowGroupMetaDataBuilder& group = *metadata_->AppendRowGroup();
     group.set_num_rows(groupRows_);
+    // The format counts the first 32767 of them.
+    const auto ordinal =
+        static_cast<int16_t>(rowGroups_ <= std::numeric_limits<int16_t>::max() ? rowGroups_ : -1);
     int64_t bytes = 0;
     for (size_t i = 0; i < chunks_.size(); ++i) {
       bytes += chunks_[i].finish({.stream = stream_,
                                   .metadata = group.NextColumnChunk(),
                                   .compression = codecOf(options_.compression),
-                                  .rowGroup = rowGroups_,
+                                  .rowGroup = ordinal,
                                   .column = static_cast<int16_t>(i)});
     }
-    group.Finish(bytes, rowGroups_);
+    group.Finish(bytes, ordinal);
     ++rowGroups_;
     groupRows_ = 0;
   }
@@ -216,7 +219,7 @@ class ParquetFileWriter::Implementation {
   std::unique_ptr<arrow::util::Codec> codec_;  // null: uncompressed
   std::vector<ColumnShape> shapes_;            // one a column
   std::vector<ColumnChunk> chunks_;            // one a leaf
-  int16_t rowGroups_ = 0;
+  int64_t rowGroups_ = 0;
   int64_t groupRows_ = 0;
   int64_t rows_ = 0;
   bool closed_ = false;
