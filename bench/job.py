@@ -4,6 +4,9 @@
 """
 import sys
 
+# What the client would else load at its first call.
+import pyspark.sql.connect.functions  # noqa: F401
+import pyspark.sql.connect.session  # noqa: F401
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 

@@ -10,7 +10,7 @@
 // them. Kafka's records are allocated by one thread and freed by others, for which the C library takes a lock
 // a record.
 extern "C" {
-const char* malloc_conf = "narenas:4,dirty_decay_ms:500,muzzy_decay_ms:0";
+const char* malloc_conf = "narenas:2,dirty_decay_ms:200,muzzy_decay_ms:0";
 }
 
 namespace thalweg::cli {

@@ -12,7 +12,8 @@ namespace thalweg {
 namespace {
 
 constexpr int64_t kMinFetchBytes = 64 << 10;
-constexpr int64_t kMaxFetchBytes = 1 << 20;  // Java's max.partition.fetch.bytes
+// Half of Java's max.partition.fetch.bytes: compressed bytes, which grow tenfold as messages in a queue.
+constexpr int64_t kMaxFetchBytes = 512 << 10;
 // What one queued message costs at least, its bookkeeping in librdkafka counted.
 constexpr int64_t kMessageBytes = 512;
 // So many records take longer than to begin a partition's fetch anew.

@@ -70,7 +70,7 @@ class KafkaRangeReader {
 };
 
 struct KafkaFetchBudget {
-  int64_t totalBytes = 32 << 20;  // of fetched messages that wait to be read, over all partitions
+  int64_t totalBytes = 16 << 20;  // of fetched messages that wait to be read, over all partitions
   int partitions = 1;             // expected; each gets an equal share
   // How long a broker may hold back an answer for want of new records. A client has one request on its way to a broker, so
   // one that waits holds up partitions that have records; short waits are for those who read what is there and end.
