@@ -26,13 +26,16 @@ void appendBytes(const void* bytes, size_t count, std::vector<uint8_t>& out) {
   out.insert(out.end(), first, first + count);
 }
 
+// Both return where the next value goes.
 template <typename Value>
-void appendPlain(const Value& value, std::vector<uint8_t>& out) {
-  appendBytes(&value, sizeof value, out);
+uint8_t* writePlain(const Value& value, uint8_t* out) {
+  std::memcpy(out, &value, sizeof value);
+  return out + sizeof value;
 }
-void appendPlain(std::string_view value, std::vector<uint8_t>& out) {
-  appendPlain(static_cast<uint32_t>(value.size()), out);
-  appendBytes(value.data(), value.size(), out);
+uint8_t* writePlain(std::string_view value, uint8_t* out) {
+  out = writePlain(static_cast<uint32_t>(value.size()), out);
+  if (!value.empty()) std::memcpy(out, value.data(), value.size());
+  return out + value.size();
 }
 
 int64_t plainBytes(std::string_view value) {
@@ -55,11 +58,7 @@ class DictionaryColumn final : public ColumnValues {
       const int64_t end = run.start + run.count;
       const int64_t next =
           encoding_ == Encoding::Dictionary ? appendCodes(reader, run.start, end) : run.start;
-      for (int64_t i = next; i < end; ++i) {
-        const Value value = reader.at(i);
-        bounds_.add(value);
-        appendPlain(value, plain_);
-      }
+      appendPlainRun(reader, next, end);
     }
   }
 
@@ -105,6 +104,19 @@ class DictionaryColumn final : public ColumnValues {
  private:
   enum class Encoding { Dictionary, Plain };
 
+  // Written in place: a vector's own append costs more than the value.
+  template <typename Reader>
+  void appendPlainRun(const Reader& reader, int64_t start, int64_t end) {
+    const size_t size = plain_.size();
+    plain_.resize(size + reader.plainBytes(start, end));
+    uint8_t* next = plain_.data() + size;
+    for (int64_t i = start; i < end; ++i) {
+      const Value value = reader.at(i);
+      bounds_.add(value);
+      next = writePlain(value, next);
+    }
+  }
+
   // Ends at the first value that the dictionary has no room for.
   template <typename Reader>
   int64_t appendCodes(const Reader& reader, int64_t start, int64_t end) {
@@ -133,7 +145,9 @@ class DictionaryColumn final : public ColumnValues {
 
   // The page in hand is written over; earlier ones keep their codes, and so the dictionary.
   void goPlain() {
-    for (const uint32_t code : codes_) appendPlain(Traits::valueOf(dictionary_.value(code)), plain_);
+    plain_.resize(static_cast<size_t>(codedBytes_));
+    uint8_t* next = plain_.data();
+    for (const uint32_t code : codes_) next = writePlain(Traits::valueOf(dictionary_.value(code)), next);
     codes_ = {};
     codedBytes_ = 0;
     encoding_ = Encoding::Plain;
@@ -161,6 +175,9 @@ struct NumberTraits {
   struct Reader {
     explicit Reader(const arrow::ArrayData& array) : values(array.GetValues<Source>(1)) {}
     Stored at(int64_t i) const { return static_cast<Stored>(values[i]); }
+    static size_t plainBytes(int64_t start, int64_t end) {
+      return static_cast<size_t>(end - start) * sizeof(Stored);
+    }
     const Source* values;
   };
   static Bits key(Stored value) { return std::bit_cast<Bits>(value); }
@@ -177,6 +194,9 @@ struct BinaryTraits {
         : offsets(array.GetValues<int32_t>(1)), bytes(array.GetValues<char>(2, 0)) {}
     std::string_view at(int64_t i) const {
       return {bytes + offsets[i], static_cast<size_t>(offsets[i + 1] - offsets[i])};
+    }
+    size_t plainBytes(int64_t start, int64_t end) const {
+      return static_cast<size_t>(4 * (end - start) + offsets[end] - offsets[start]);
     }
     const int32_t* offsets;
     const char* bytes;
