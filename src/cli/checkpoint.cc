@@ -21,25 +21,21 @@ namespace {
 constexpr const char* kPartitionsKey = "spark.sql.shuffle.partitions";
 constexpr size_t kDecodedRows = 4096;
 
-// Counts a store's rows and, when asked, decodes them, so that a row that is none is found.
+// Decodes a store's rows, so that a row that is none is found.
 class RowCheck : public StateReceiver {
  public:
-  RowCheck(const StateSchema& schema, bool decode)
-      : decode_(decode),
-        key_(typesOf(*schema.key), BinaryRowDecoder::Role::Key, arrow::default_memory_pool()),
+  explicit RowCheck(const StateSchema& schema)
+      : key_(typesOf(*schema.key), BinaryRowDecoder::Role::Key, arrow::default_memory_pool()),
         value_(typesOf(*schema.value), BinaryRowDecoder::Role::Value, arrow::default_memory_pool()) {}
 
-  void restart() override { numChanges_ = 0; }
+  void restart() override {}
   void apply(const StateChange& change) override {
-    ++numChanges_;
-    if (!decode_) return;
-    const std::string_view key = change.key, value = change.value;
-    key_.append({&key, 1});
-    if (change.kind == StateChange::Kind::Put) value_.append({&value, 1});
-    if (numChanges_ % kDecodedRows == 0) {
-      key_.finish();
-      value_.finish();
-    }
+    key_.append({&change.key, 1});
+    if (change.kind == StateChange::Kind::Put) value_.append({&change.value, 1});
+    if (++numUnfinished_ < kDecodedRows) return;
+    numUnfinished_ = 0;
+    key_.finish();
+    value_.finish();
   }
 
  private:
@@ -49,9 +45,8 @@ class RowCheck : public StateReceiver {
     return types;
   }
 
-  bool decode_;
-  size_t numChanges_ = 0;
   BinaryRowDecoder key_, value_;
+  size_t numUnfinished_ = 0;
 };
 
 class Report {
@@ -176,7 +171,7 @@ class Report {
               std::to_string(versions.latest) + " of the state, and the next batch needs " +
               std::to_string(nextVersion_));
     } else if (verify_) {
-      RowCheck rows(schema, true);
+      RowCheck rows(schema);
       files.load(nextVersion_, rows);
     }
   }

@@ -70,6 +70,7 @@ class BinaryRowDecoder {
   // STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE or STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE.
   enum class Role { Key, Value };
 
+  // Throws Error UNSUPPORTED_FEATURE as the encoder does.
   BinaryRowDecoder(std::vector<DataTypePtr> types, Role role, arrow::MemoryPool* pool);
   ~BinaryRowDecoder();
 

@@ -211,23 +211,6 @@ struct ValueWriter {
   }
 };
 
-void checkHasEncoding(const DataType& type) {
-  switch (type.id()) {
-    case TypeId::Variant:
-      throw unsupported("Variants in state");
-    case TypeId::Array:
-      return checkHasEncoding(*type.element());
-    case TypeId::Map:
-      checkHasEncoding(*type.key());
-      return checkHasEncoding(*type.value());
-    case TypeId::Struct:
-      for (const StructField& field : type.fields()) checkHasEncoding(*field.type);
-      return;
-    default:
-      return;
-  }
-}
-
 // Adds what a column takes in the tails of its rows.
 void addTailBytes(const ValueWriter& writer, const DataType& type, const arrow::Array& column, int64_t begin,
                   std::span<size_t> sizes) {
@@ -244,9 +227,26 @@ void addTailBytes(const ValueWriter& writer, const DataType& type, const arrow::
 
 }  // namespace
 
+void binary_row::requireEncoding(const DataType& type) {
+  switch (type.id()) {
+    case TypeId::Variant:
+      throw unsupported("Variants in state");
+    case TypeId::Array:
+      return requireEncoding(*type.element());
+    case TypeId::Map:
+      requireEncoding(*type.key());
+      return requireEncoding(*type.value());
+    case TypeId::Struct:
+      for (const StructField& field : type.fields()) requireEncoding(*field.type);
+      return;
+    default:
+      return;
+  }
+}
+
 BinaryRowEncoder::BinaryRowEncoder(std::vector<DataTypePtr> types, Floats floats)
     : types_(std::move(types)), floats_(floats) {
-  for (const DataTypePtr& type : types_) checkHasEncoding(*type);
+  for (const DataTypePtr& type : types_) requireEncoding(*type);
 }
 
 void BinaryRowEncoder::encode(const std::vector<std::shared_ptr<arrow::Array>>& columns, int64_t begin,

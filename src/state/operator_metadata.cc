@@ -17,6 +17,15 @@ namespace {
               {{"fileToRead", path}});
 }
 
+// What is believed of a store: its name becomes a folder, its partitions are gone through one by one.
+constexpr int kMaxPartitions = 1'000'000;
+bool isCredible(const StateStoreInfo& info) {
+  const std::string& name = info.storeName;
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos && info.numPartitions > 0 &&
+         info.numPartitions <= kMaxPartitions && info.numColsPrefixKey >= 0;
+}
+
 StateStoreInfo storeInfo(const nlohmann::json& json) {
   StateStoreInfo info;
   info.storeName = json.at("storeName");
@@ -53,7 +62,11 @@ OperatorMetadata parseOperatorMetadata(std::string_view text, const std::string&
     OperatorMetadata metadata;
     metadata.operatorId = json.at("operatorInfo").at("operatorId");
     metadata.operatorName = json.at("operatorInfo").at("operatorName");
-    for (const nlohmann::json& store : json.at("stateStoreInfo")) metadata.stores.push_back(storeInfo(store));
+    for (const nlohmann::json& store : json.at("stateStoreInfo")) {
+      metadata.stores.push_back(storeInfo(store));
+      if (!isCredible(metadata.stores.back()))
+        throwCorrupt(path, "a store's name or number of partitions is none");
+    }
     metadata.propertiesJson = json.value("operatorPropertiesJson", std::string());
     return metadata;
   } catch (const nlohmann::json::exception&) {

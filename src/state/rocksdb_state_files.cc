@@ -128,7 +128,13 @@ RocksDbStateFiles::RocksDbStateFiles(std::shared_ptr<FileSystem> fileSystem, Sta
     : VersionedStateFiles(std::move(fileSystem), std::move(id), std::move(format), {"changelog", "zip"}),
       temporaryFolder_(std::move(temporaryFolder)) {
   const int numPrefix = this->format().numColsPrefixKey;
-  if (numPrefix > 0) splitter_.emplace(keyTypes(this->format()), static_cast<size_t>(numPrefix));
+  if (numPrefix == 0) return;
+  std::vector<DataTypePtr> types = keyTypes(this->format());
+  if (numPrefix < 0 || static_cast<size_t>(numPrefix) > types.size()) {
+    throwCorrupt("The operator metadata of the state in " + folder() +
+                 " counts more columns than its keys have.");
+  }
+  splitter_.emplace(std::move(types), static_cast<size_t>(numPrefix));
 }
 
 void RocksDbStateFiles::storedKey(std::string_view key, std::string* out) const {
