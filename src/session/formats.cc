@@ -15,6 +15,8 @@
 #include "sources/files/json_records.h"
 #include "sources/kafka/kafka_source.h"
 #include "sources/rate/rate_source.h"
+#include "sources/state/state_table.h"
+#include "streaming/checkpoint/checkpoint.h"
 #include "session/delta_logs.h"
 
 namespace thalweg {
@@ -100,6 +102,34 @@ FormatProvider kafkaFormat() {
   return format;
 }
 
+// Which provider and codec wrote the state that a batch left behind.
+std::map<std::string, std::string> loggedConfiguration(const Location& checkpoint, int64_t batchId) {
+  const std::optional<OffsetEntry> entry = Checkpoint(checkpoint).readOffsets(batchId);
+  if (entry) return entry->configuration;
+  throw Error("STDS_OFFSET_LOG_UNAVAILABLE", "The checkpoint in " + checkpoint.uri() + " has no offsets of batch " + std::to_string(batchId) + ".",
+              {{"batchId", std::to_string(batchId)}, {"checkpointLocation", checkpoint.uri()}});
+}
+
+FormatProvider stateFormat() {
+  FormatProvider format;
+  format.name = "statestore";
+  format.openTable = [](const ReadDefinition& read, const FileSystemRegistry& files) {
+    refuseUserSchema(read, "statestore");
+    return openStateTable(read, files, loggedConfiguration);
+  };
+  return format;
+}
+
+FormatProvider stateMetadataFormat() {
+  FormatProvider format;
+  format.name = "state-metadata";
+  format.openTable = [](const ReadDefinition& read, const FileSystemRegistry& files) {
+    refuseUserSchema(read, "state-metadata");
+    return openStateMetadataTable(read, files);
+  };
+  return format;
+}
+
 FormatProvider rateFormat() {
   FormatProvider format;
   format.name = "rate";
@@ -156,6 +186,8 @@ void registerFormats(FormatRegistry* registry, const std::shared_ptr<DeltaLogs>&
   registry->add(deltaFormat(logs));
   registry->add(kafkaFormat());
   registry->add(rateFormat());
+  registry->add(stateFormat());
+  registry->add(stateMetadataFormat());
   registry->add(fileFormat(jsonFileFormat()));
   registry->add(consoleFormat());
   registry->add(noopFormat());
