@@ -1,4 +1,4 @@
-#include "session/rows.h"
+#include "commands/rows.h"
 
 #include <arrow/api.h>
 
