@@ -1,5 +1,6 @@
-// ALTER TABLE RENAME TO and ALTER VIEW; what changes a Delta table's own metadata is not built yet.
+// ALTER TABLE RENAME TO, SET and UNSET TBLPROPERTIES, and ALTER VIEW; what changes a Delta table's columns is not built yet.
 #include "commands/statements.h"
+#include "commands/table_properties.h"
 #include "commands/table_target.h"
 #include "commands/views.h"
 #include "common/error.h"
@@ -26,7 +27,14 @@ CommandResult run(const sql::AlterTable& statement, CommandSession& session) {
   if (statement.kind == Kind::ViewQuery) return alterView(statement, session);
   if (statement.kind == Kind::RenameTable) return rename(statement, session);
   if (!isPathName(statement.table) && !findEntry(statement.table, session)) throw nameNotFound(statement.table);
-  throw unsupported("ALTER TABLE other than RENAME TO");
+  if (statement.kind == Kind::SetProperties) {
+    setTableProperties(statement.table, statement.properties, session);
+  } else if (statement.kind == Kind::UnsetProperties) {
+    unsetTableProperties(statement.table, statement.keys, statement.ifExists, session);
+  } else {
+    throw unsupported("ALTER TABLE other than RENAME TO, SET TBLPROPERTIES and UNSET TBLPROPERTIES");
+  }
+  return {};
 }
 
 }  // namespace thalweg

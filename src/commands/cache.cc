@@ -1,20 +1,20 @@
-// REFRESH, CACHE and UNCACHE: tables are read as they are at each query, so that there is nothing to keep or to forget. The
-// names are checked, as Spark does.
+#include "commands/cache.h"
+
 #include "commands/statements.h"
 #include "commands/table_target.h"
 #include "common/error.h"
 
 namespace thalweg {
-namespace {
 
-void requireName(const sql::Name& name, CommandSession& session) {
-  if (isPathName(name)) return;
-  if (name.size() == 1 && session.findTempView(TempViews::Session, name[0])) return;
-  if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema) && session.findTempView(TempViews::Global, name[1])) return;
-  if (!findEntry(name, session)) throw nameNotFound(name);
+std::string requireName(const sql::Name& name, CommandSession& session) {
+  if (isPathName(name)) return quotedName(name);
+  const bool temporary = name.size() == 1 && session.findTempView(TempViews::Session, name[0]);
+  const bool global = name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema) && session.findTempView(TempViews::Global, name[1]);
+  if (temporary || global) return toLowerAscii(quotedName(name));
+  const auto entry = findEntry(name, session);
+  if (!entry) throw nameNotFound(name);
+  return entry->name.quoted();
 }
-
-}  // namespace
 
 CommandResult run(const sql::Refresh& statement, CommandSession& session) {
   if (!statement.path) requireName(statement.table, session);
@@ -23,12 +23,17 @@ CommandResult run(const sql::Refresh& statement, CommandSession& session) {
 
 CommandResult run(const sql::Cache& statement, CommandSession& session) {
   if (statement.query) throw unsupported("CACHE TABLE … AS (make a temporary view)");
-  requireName(statement.table, session);
+  session.setCached(requireName(statement.table, session), true);
   return {};
 }
 
 CommandResult run(const sql::Uncache& statement, CommandSession& session) {
-  if (!statement.table.empty() && !statement.ifExists) requireName(statement.table, session);
+  if (statement.table.empty()) {
+    session.clearCached();
+    return {};
+  }
+  if (statement.ifExists && !isPathName(statement.table) && !findEntry(statement.table, session)) return {};
+  session.setCached(requireName(statement.table, session), false);
   return {};
 }
 

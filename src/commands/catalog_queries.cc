@@ -1,5 +1,8 @@
 #include "commands/catalog_queries.h"
 
+#include <algorithm>
+#include <functional>
+
 #include <arrow/api.h>
 
 #include "commands/name_columns.h"
@@ -190,11 +193,15 @@ bool functionExists(const std::string& name) {
   return std::binary_search(names.begin(), names.end(), toLowerAscii(parts.back()));
 }
 
+void requireFunction(const std::string& name) {
+  if (functionExists(name)) return;
+  const std::string quoted = quotedName(sql::parseMultipartIdentifier(name));
+  throw Error("UNRESOLVED_ROUTINE", "There is no function " + quoted + ".", {{"routineName", quoted}, {"searchPath", ""}});
+}
+
 CommandResult functionRow(const std::string& name) {
+  requireFunction(name);
   const sql::Name parts = sql::parseMultipartIdentifier(name);
-  if (!functionExists(name)) {
-    throw Error("UNRESOLVED_ROUTINE", "There is no function " + quotedName(parts) + ".", {{"routineName", quotedName(parts)}, {"searchPath", ""}});
-  }
   NameRows rows("className");
   const std::string found = toLowerAscii(parts.back());
   rows.add(found, std::nullopt, std::nullopt, std::nullopt, "thalweg." + found, true);

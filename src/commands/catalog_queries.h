@@ -32,6 +32,7 @@ CommandResult columnRows(const std::string& name, const std::optional<std::strin
 CommandResult functionRows(const std::optional<std::string>& pattern);
 CommandResult functionRow(const std::string& name);
 bool functionExists(const std::string& name);
+void requireFunction(const std::string& name);  // throws UNRESOLVED_ROUTINE
 
 // key, value.
 CommandResult propertyRows(const std::string& name, CommandSession& session);

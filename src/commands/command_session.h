@@ -54,6 +54,11 @@ class CommandSession {
   virtual LogicalPtr findTempView(TempViews where, const std::string& name) = 0;  // null: none
   virtual std::vector<std::string> tempViews(TempViews where) = 0;                // sorted
 
+  // Whole names of tables that the session was told to cache: an answer to isCached, no more.
+  virtual void setCached(const std::string& name, bool cached) = 0;
+  virtual bool isCached(const std::string& name) = 0;
+  virtual void clearCached() = 0;
+
   // plans
   virtual LogicalPtr resolve(const spark::connect::Relation& query) = 0;
   // As resolve, for a query that outlives the session: Error INVALID_TEMP_OBJ_REFERENCE where it reads a temporary view,

@@ -53,7 +53,8 @@ void describeView(const TableEntry& view, Description* description) {
   description->add("View Schema Mode", "COMPENSATION");
   description->add("View Catalog and Namespace", view.view->scope.catalog + "." + view.view->scope.schema);
   std::string columns;
-  for (const StructField& field : parseSchemaJson(view.view->queryColumns)->fields()) columns += (columns.empty() ? "" : ", ") + quotedName({field.name});
+  const SchemaPtr queried = parseSchemaJson(view.view->queryColumns);
+  for (const StructField& field : queried->fields()) columns += (columns.empty() ? "" : ", ") + quotedName({field.name});
   description->add("View Query Output Columns", "[" + columns + "]");
   if (!view.properties.empty()) description->add("Table Properties", propertyList(view.properties));
 }
@@ -117,7 +118,8 @@ CommandResult run(const sql::DescribeTable& statement, CommandSession& session) 
 
 CommandResult run(const sql::DescribeQuery& statement, CommandSession& session) {
   Description description;
-  for (const StructField& field : schemaOf(*session.resolve(*statement.query))->fields()) description.addColumn(field);
+  const SchemaPtr schema = schemaOf(*session.resolve(*statement.query));
+  for (const StructField& field : schema->fields()) description.addColumn(field);
   return description.finish();
 }
 

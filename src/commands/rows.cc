@@ -65,6 +65,16 @@ void RowBuilder::addMap(const std::map<std::string, std::string>& values) {
   }
 }
 
+void RowBuilder::addMap(const std::map<std::string, std::optional<std::string>>& values) {
+  auto* builder = static_cast<arrow::MapBuilder*>(next());
+  throwIfFailed(builder->Append());
+  for (const auto& [key, value] : values) {
+    throwIfFailed(static_cast<arrow::StringBuilder*>(builder->key_builder())->Append(key));
+    auto* items = static_cast<arrow::StringBuilder*>(builder->item_builder());
+    throwIfFailed(value ? items->Append(*value) : items->AppendNull());
+  }
+}
+
 std::shared_ptr<arrow::RecordBatch> RowBuilder::finish() {
   THALWEG_ASSERT(column_ == 0);
   arrow::ArrayVector columns;

@@ -27,6 +27,7 @@ class RowBuilder {
   void addText(const std::optional<std::string>& value);
   void addTexts(const std::vector<std::string>& values);
   void addMap(const std::map<std::string, std::string>& values);
+  void addMap(const std::map<std::string, std::optional<std::string>>& values);
   std::shared_ptr<arrow::RecordBatch> finish();
 
  private:

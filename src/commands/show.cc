@@ -54,7 +54,8 @@ CommandResult showSchemas(const sql::ShowTables& statement, CommandSession& sess
 CommandResult showColumns(const sql::ShowTables& statement, CommandSession& session) {
   const SchemaPtr schema = DataType::structOf({{"col_name", stringType()}});
   RowBuilder rows(schema);
-  for (const StructField& field : columnsOfName(statement.name, session).schema->fields()) rows.addText(field.name);
+  const NameColumns columns = columnsOfName(statement.name, session);
+  for (const StructField& field : columns.schema->fields()) rows.addText(field.name);
   return {schema, {rows.finish()}};
 }
 

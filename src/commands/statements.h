@@ -17,6 +17,13 @@ CommandResult run(const sql::DropTable& statement, CommandSession& session);
 CommandResult run(const sql::AlterTable& statement, CommandSession& session);
 CommandResult run(const sql::InsertInto& statement, CommandSession& session);
 
+// truncate.cc, comment.cc
+CommandResult run(const sql::Truncate& statement, CommandSession& session);
+CommandResult run(const sql::CommentOn& statement, CommandSession& session);
+
+// describe_function.cc
+CommandResult run(const sql::DescribeFunction& statement, CommandSession& session);
+
 // views.cc
 CommandResult run(const sql::CreateView& statement, CommandSession& session);
 

@@ -8,15 +8,14 @@
 namespace thalweg {
 namespace {
 
-std::unique_ptr<BatchWrite> beginWrite(const TableTarget& target, const TableWrite& write, const SchemaPtr& columns, CommandSession& session,
-                                       std::vector<std::string> partitionedBy = {}) {
+std::unique_ptr<BatchWrite> beginWrite(const TableTarget& target, const TableWrite& write, const SchemaPtr& columns, CommandSession& session) {
   const FormatProvider& provider = session.formats().find(target.provider);
   if (!provider.openBatchWrite) throw unsupported("Writing the format '" + provider.name + "' as a batch");
   WriteDefinition definition;
   definition.options = write.options;
   definition.options.erase("path");
   definition.path = target.address;
-  definition.partitionColumns = std::move(partitionedBy);
+  definition.partitionColumns = write.partitionedBy;
   definition.timeZone = session.lookUp("spark.sql.session.timeZone").value_or("UTC");
   return provider.openBatchWrite(definition, session.formats().fileSystems(), write.overwrite ? SaveMode::Overwrite : SaveMode::Append, columns);
 }
@@ -77,7 +76,7 @@ void overwriteTable(const TableSave& save, CommandSession& session) {
   write.overwrite = true;
   const TableTarget target = requireTable(write.table, session, "INSERT");
   // As for a path, an overwrite's rows are not cast: the schema is held up, or replaced (overwriteSchema).
-  const auto sink = beginWrite(target, write, schemaOf(*write.rows), session, save.partitionedBy);
+  const auto sink = beginWrite(target, write, schemaOf(*write.rows), session);
   session.run(write.rows, *sink);
 }
 
@@ -88,7 +87,7 @@ void makeTable(const TableSave& save, CommandSession& session) {
   table.options = save.write.options;
   table.location = table.options.get("path");
   table.options.erase("path");
-  table.partitionedBy = save.partitionedBy;
+  table.partitionedBy = save.write.partitionedBy;
   table.query = save.write.rows;
   table.orReplace = save.mode == SaveMode::Overwrite;
   createTable(table, session);

@@ -14,6 +14,7 @@ struct TableWrite {
   LogicalPtr rows;
   Options options = {};
   bool overwrite = false;
+  std::vector<std::string> partitionedBy = {};  // as the writer says; must be the table's own
 };
 
 // Into a table that exists, column by column: INSERT, insertInto. Values are cast. Throws Error of requireTable and
@@ -24,13 +25,12 @@ void insertByName(const TableWrite& write, CommandSession& session);
 // Into the columns of a list.
 void insertIntoList(const TableWrite& write, const std::vector<std::string>& columns, CommandSession& session);
 
-// DataFrame.write.saveAsTable: the table is made where it is missing (`provider`, `partitionedBy`, the option path). Throws
+// DataFrame.write.saveAsTable: the table is made where it is missing (`provider`, the option path). Throws
 // Error TABLE_OR_VIEW_ALREADY_EXISTS in mode error, _LEGACY_ERROR_TEMP_1159 for a table of another format, and createTable's.
 struct TableSave {
   TableWrite write;
   std::string provider;
   SaveMode mode = SaveMode::ErrorIfExists;
-  std::vector<std::string> partitionedBy = {};
 };
 void saveAsTable(const TableSave& save, CommandSession& session);
 

@@ -44,6 +44,8 @@ struct WriteDefinition {
   std::string timeZone = "UTC";
   bool ansi = true;
   std::optional<TableCreation> creation = {};
+  // Of streams whose batches the engine paces, many a second: the sink keeps the number of small files down behind them.
+  bool compactBehind = false;
 };
 
 // A streaming source's schema, known before it is opened.

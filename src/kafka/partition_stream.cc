@@ -4,6 +4,8 @@
 
 #include <librdkafka/rdkafka.h>
 
+#include "common/task_pool.h"
+
 namespace thalweg {
 namespace {
 
@@ -109,6 +111,7 @@ bool PartitionStream::fetch(const KafkaRange& range, size_t wanted) {
 }
 
 void PartitionStream::waitForOne(const KafkaRange& range) {
+  const BlockingSection waiting;
   if (rd_kafka_message_t* message = rd_kafka_consume(topic_, partition_.partition, kWaitStepMs)) {
     fetched_.push_back(message);
     return;

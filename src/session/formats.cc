@@ -58,8 +58,9 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs) {
     return openDeltaTable(logs->get(files.resolve(address.path)), address, read.options, read.timeZone, resolve);
   };
   format.openStreamSink = [logs](const WriteDefinition& write, const FileSystemRegistry& files) -> std::unique_ptr<StreamSink> {
-    return std::make_unique<DeltaStreamSink>(logs->get(files.resolve(writePath(write))),
-                                             DeltaWriteOptions::parse(write.options, write.partitionColumns), storeAssignment(write.timeZone));
+    DeltaWriteOptions options = DeltaWriteOptions::parse(write.options, write.partitionColumns);
+    options.compactBehind = write.compactBehind;
+    return std::make_unique<DeltaStreamSink>(logs->get(files.resolve(writePath(write))), std::move(options), storeAssignment(write.timeZone));
   };
   format.openBatchWrite = [logs](const WriteDefinition& write, const FileSystemRegistry& files, SaveMode mode,
                                  const SchemaPtr& schema) -> std::unique_ptr<BatchWrite> {

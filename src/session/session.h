@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,7 @@ class Session final : public SessionService, public std::enable_shared_from_this
   std::map<std::string, std::string> settings_;
   NameScope names_;
   std::map<std::string, std::string> artifacts_;
+  std::set<std::string> cachedNames_;
   TemporaryViews views_;
 };
 

@@ -2,6 +2,7 @@
 #include <spark/connect/base.pb.h>
 #include <spark/connect/catalog.pb.h>
 
+#include "commands/cache.h"
 #include "commands/catalog_queries.h"
 #include "commands/commands.h"
 #include "commands/drop_table.h"
@@ -67,13 +68,10 @@ CommandResult aboutTables(const proto::Catalog& query, StatementSession& session
     case Kind::kTruncateTable: return run(sql::Truncate{sql::parseTableName(query.truncate_table().table_name())}, "TRUNCATE TABLE", session);
     case Kind::kDropTempView: return oneTruth(session.dropTempView(TempViews::Session, query.drop_temp_view().view_name()));
     case Kind::kDropGlobalTempView: return oneTruth(session.dropTempView(TempViews::Global, query.drop_global_temp_view().view_name()));
-    case Kind::kIsCached: {
-      runStatement(sql::Cache{sql::parseTableName(query.is_cached().table_name())}, "CACHE TABLE", session);
-      return oneTruth(false);
-    }
+    case Kind::kIsCached: return oneTruth(session.isCached(requireName(sql::parseTableName(query.is_cached().table_name()), session)));
     case Kind::kCacheTable: return run(sql::Cache{sql::parseTableName(query.cache_table().table_name())}, "CACHE TABLE", session);
     case Kind::kUncacheTable: return run(sql::Uncache{sql::parseTableName(query.uncache_table().table_name())}, "UNCACHE TABLE", session);
-    case Kind::kClearCache: return noValue();
+    case Kind::kClearCache: return run(sql::Uncache{}, "CLEAR CACHE", session);
     case Kind::kRefreshTable: return run(sql::Refresh{sql::parseTableName(query.refresh_table().table_name()), {}}, "REFRESH TABLE", session);
     case Kind::kRefreshByPath: return noValue();
     case Kind::kRecoverPartitions:

@@ -134,9 +134,9 @@ void Session::writeTable(const proto::WriteOperation& operation, CancellationTok
   save.write.rows = resolve(operation.input(), cancellation);
   for (const auto& [name, value] : operation.options()) save.write.options.set(name, value);
   save.mode = saveModeOf(operation);
-  save.partitionedBy.assign(operation.partitioning_columns().begin(), operation.partitioning_columns().end());
+  save.write.partitionedBy.assign(operation.partitioning_columns().begin(), operation.partitioning_columns().end());
   if (operation.table().save_method() == proto::WriteOperation::SaveTable::TABLE_SAVE_METHOD_INSERT_INTO) {
-    if (!save.partitionedBy.empty()) {
+    if (!save.write.partitionedBy.empty()) {
       throw Error("PARTITION_BY_NOT_ALLOWED_WITH_INSERT_INTO", "insertInto() writes into the table's own partitions: leave partitionBy() out.",
                   {{"tableName", operation.table().table_name()}});
     }

@@ -92,7 +92,7 @@ AnalyzerContext Session::analyzerContext(CancellationToken cancellation, const R
   context.functions.corruptRecordColumn = setting("spark.sql.columnNameOfCorruptRecord");
   context.formats = &server_->formats;
   context.defaultFormat = captured("spark.sql.sources.default");
-  context.defaultParallelism = server_->pool.numThreads();
+  context.defaultParallelism = server_->pool.numSlots();
   context.currentCatalog = scope.names.catalog;
   context.currentSchema = scope.names.schema;
   context.findRelation = [this, scope, cancellation](const std::vector<std::string>& name, const Options& options, bool streaming) {

@@ -155,6 +155,9 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   if (!start.query_name().empty()) definition.name = start.query_name();
   definition.mode = mode;
   definition.trigger = triggerOf(start);
+  // Other triggers make as few files as the user asked for.
+  write.compactBehind = definition.trigger.kind == Trigger::Kind::Default &&
+                        !equalsIgnoreCase(lookUp("spark.databricks.delta.autoCompact.enabled").value_or(""), "false");
   const bool isMemory = equalsIgnoreCase(format, "memory");
   std::shared_ptr<MemoryRows> memoryRows;
   if (isMemory) {

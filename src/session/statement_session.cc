@@ -37,6 +37,22 @@ bool StatementSession::dropTempView(TempViews where, const std::string& name) { 
 LogicalPtr StatementSession::findTempView(TempViews where, const std::string& name) { return views(where).find(name); }
 std::vector<std::string> StatementSession::tempViews(TempViews where) { return views(where).names(); }
 
+void StatementSession::setCached(const std::string& name, bool cached) {
+  std::lock_guard lock(session_.mutex_);
+  if (cached) session_.cachedNames_.insert(name);
+  else session_.cachedNames_.erase(name);
+}
+
+bool StatementSession::isCached(const std::string& name) {
+  std::lock_guard lock(session_.mutex_);
+  return session_.cachedNames_.contains(name);
+}
+
+void StatementSession::clearCached() {
+  std::lock_guard lock(session_.mutex_);
+  session_.cachedNames_.clear();
+}
+
 LogicalPtr StatementSession::resolve(const spark::connect::Relation& query) { return session_.resolve(query, cancellation_); }
 
 LogicalPtr StatementSession::resolveForView(const spark::connect::Relation& query, const TableName& view) {

@@ -23,6 +23,9 @@ class StatementSession final : public CommandSession {
   bool dropTempView(TempViews where, const std::string& name) override;
   LogicalPtr findTempView(TempViews where, const std::string& name) override;
   std::vector<std::string> tempViews(TempViews where) override;
+  void setCached(const std::string& name, bool cached) override;
+  bool isCached(const std::string& name) override;
+  void clearCached() override;
   LogicalPtr resolve(const spark::connect::Relation& query) override;
   LogicalPtr resolveForView(const spark::connect::Relation& query, const TableName& view) override;
   ExpressionPtr resolveConstant(const spark::connect::Expression& value) override;

@@ -8,6 +8,7 @@
 #include "common/uuid.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/partitioned_writer.h"
+#include "delta/maintain/compaction.h"
 #include "delta/snapshot/table_features.h"
 #include "storage/uri_path.h"
 #include "types/schema_json.h"
@@ -209,6 +210,7 @@ void DeltaWrite::commit() {
     throw Error(conflict->error);
   }
   committed_ = std::get<delta::Committed>(outcome).snapshot;
+  if (options_.compactBehind && committed_) delta::compactSoon(log_, committed_);
 }
 
 void DeltaWrite::abort() noexcept {

@@ -27,6 +27,7 @@ struct DeltaWriteOptions {
   std::optional<std::string> userMetadata;
   std::optional<std::string> txnAppId;  // batch only: an idempotent write
   std::optional<int64_t> txnVersion;
+  bool compactBehind = false;  // small files are merged in the background
 
   // mergeSchema, overwriteSchema, maxRecordsPerFile, userMetadata, txnAppId, txnVersion. Throws unsupported()
   // for options that would change what is written and are not built (replaceWhere,
