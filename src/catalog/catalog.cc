@@ -27,14 +27,18 @@ PRAGMA user_version = 1;
 )";
 
 constexpr std::string_view kTableColumns =
-    "SELECT catalog, schema, name, kind, provider, location, comment, properties, columns, view, created_ms FROM tables ";
-constexpr std::string_view kSchemaColumns = "SELECT catalog, name, location, comment, properties FROM schemas ";
+    "SELECT catalog, schema, name, kind, provider, location, comment, properties, columns, view, created_ms "
+    "FROM tables ";
+constexpr std::string_view kSchemaColumns =
+    "SELECT catalog, name, location, comment, properties FROM schemas ";
 
 std::string toText(const CatalogProperties& properties) {
   return nlohmann::json(properties).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-Error damaged() { return Error("CATALOG_FAILURE", "The catalog file holds an entry that cannot be read.", {}); }
+Error damaged() {
+  return Error("CATALOG_FAILURE", "The catalog file holds an entry that cannot be read.", {});
+}
 
 CatalogProperties propertiesOf(const nlohmann::json& json) {
   if (!json.is_object()) throw damaged();
@@ -54,8 +58,9 @@ nlohmann::json parsed(const std::string& text) {
 
 std::optional<std::string> viewText(const std::optional<ViewDefinition>& view) {
   if (!view) return std::nullopt;
-  const nlohmann::json json = {{"text", view->text},         {"catalog", view->scope.catalog}, {"schema", view->scope.schema},
-                               {"settings", view->settings}, {"columns", view->columns},       {"queryColumns", view->queryColumns}};
+  const nlohmann::json json = {{"text", view->text},           {"catalog", view->scope.catalog},
+                               {"schema", view->scope.schema}, {"settings", view->settings},
+                               {"columns", view->columns},     {"queryColumns", view->queryColumns}};
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -66,7 +71,8 @@ ViewDefinition viewOf(const std::string& text) {
     if (!json.is_object() || it == json.end() || !it->is_string()) throw damaged();
     return it->get<std::string>();
   };
-  ViewDefinition view{field("text"), {field("catalog"), field("schema")}, {}, field("columns"), field("queryColumns")};
+  ViewDefinition view{
+      field("text"), {field("catalog"), field("schema")}, {}, field("columns"), field("queryColumns")};
   view.settings = propertiesOf(json.value("settings", nlohmann::json::object()));
   return view;
 }
@@ -104,7 +110,8 @@ std::optional<SchemaEntry> selectSchema(SqliteConnection& connection, const Sche
 }
 
 std::optional<TableEntry> selectTable(SqliteConnection& connection, const TableName& name) {
-  auto select = connection.prepare(std::string(kTableColumns) + "WHERE catalog = ? AND schema = ? AND name = ?");
+  auto select =
+      connection.prepare(std::string(kTableColumns) + "WHERE catalog = ? AND schema = ? AND name = ?");
   select.bind(name.catalog).bind(name.schema).bind(name.table);
   if (!select.step()) return std::nullopt;
   return tableOf(select);
@@ -112,7 +119,10 @@ std::optional<TableEntry> selectTable(SqliteConnection& connection, const TableN
 
 void insertTable(SqliteConnection& connection, const TableEntry& entry) {
   auto insert = connection.prepare("INSERT OR REPLACE INTO tables VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  insert.bind(entry.name.catalog).bind(entry.name.schema).bind(entry.name.table).bind(tableKindName(entry.kind));
+  insert.bind(entry.name.catalog)
+      .bind(entry.name.schema)
+      .bind(entry.name.table)
+      .bind(tableKindName(entry.kind));
   insert.bind(entry.provider).bind(entry.location).bindOptional(entry.comment).bind(toText(entry.properties));
   insert.bindOptional(entry.columns).bindOptional(viewText(entry.view)).bind(entry.createdMs).run();
 }
@@ -131,27 +141,33 @@ void insertUnfinished(SqliteConnection& connection, const std::string& location)
 }
 
 Error schemaNotFound(const SchemaName& name) {
-  return Error("SCHEMA_NOT_FOUND", "There is no schema " + name.quoted() + "; create it, or check its name.", {{"schemaName", name.quoted()}});
+  return Error("SCHEMA_NOT_FOUND", "There is no schema " + name.quoted() + "; create it, or check its name.",
+               {{"schemaName", name.quoted()}});
 }
 
 }  // namespace
 
 Error tableAlreadyExists(const TableName& name) {
   return Error("TABLE_OR_VIEW_ALREADY_EXISTS",
-               "There is a table or view " + name.quoted() + " already: choose another name, drop it, or use IF NOT EXISTS or OR REPLACE.",
+               "There is a table or view " + name.quoted() +
+                   " already: choose another name, drop it, or use IF NOT EXISTS or OR REPLACE.",
                {{"relationName", name.quoted()}});
 }
 
 Error tableNotFound(const TableName& name) {
-  return Error("TABLE_OR_VIEW_NOT_FOUND", "There is no table or view " + name.quoted() + "; check its name and the current schema.",
+  return Error("TABLE_OR_VIEW_NOT_FOUND",
+               "There is no table or view " + name.quoted() + "; check its name and the current schema.",
                {{"relationName", name.quoted()}});
 }
 
 std::string_view tableKindName(TableKind kind) {
   switch (kind) {
-    case TableKind::Managed: return "MANAGED";
-    case TableKind::External: return "EXTERNAL";
-    case TableKind::View: return "VIEW";
+    case TableKind::Managed:
+      return "MANAGED";
+    case TableKind::External:
+      return "EXTERNAL";
+    case TableKind::View:
+      return "VIEW";
   }
   return "MANAGED";
 }
@@ -188,23 +204,37 @@ void Catalog::makeTables() {
       connection_->prepare("INSERT INTO catalogs VALUES (?)").bind(kSessionCatalog).run();
       const SchemaEntry first = defaultSchema();
       auto insert = connection_->prepare("INSERT INTO schemas VALUES (?, ?, ?, ?, ?)");
-      insert.bind(first.name.catalog).bind(first.name.schema).bind(first.location).bindOptional(first.comment).bind(toText(first.properties)).run();
+      insert.bind(first.name.catalog)
+          .bind(first.name.schema)
+          .bind(first.location)
+          .bindOptional(first.comment)
+          .bind(toText(first.properties))
+          .run();
     }
     transaction.commit();
   }
   if (format() == kFormat) return;
-  throw Error("CATALOG_FAILURE", "The catalog file " + places_.file + " was made by a newer version of this program.", {{"path", places_.file}});
+  throw Error("CATALOG_FAILURE",
+              "The catalog file " + places_.file + " was made by a newer version of this program.",
+              {{"path", places_.file}});
 }
 
 SchemaEntry Catalog::defaultSchema() const {
-  return {{std::string(kSessionCatalog), std::string(kDefaultSchema)}, places_.warehouse, "default database", {}};
+  return {
+      {std::string(kSessionCatalog), std::string(kDefaultSchema)}, places_.warehouse, "default database", {}};
 }
 
-std::string Catalog::defaultLocation(const SchemaName& name) const { return places_.warehouse + "/" + name.schema + ".db"; }
+std::string Catalog::defaultLocation(const SchemaName& name) const {
+  return places_.warehouse + "/" + name.schema + ".db";
+}
 
-std::vector<std::string> Catalog::catalogs() { return {std::string(kSessionCatalog)}; }
+std::vector<std::string> Catalog::catalogs() {
+  return {std::string(kSessionCatalog)};
+}
 
-bool Catalog::hasCatalog(std::string_view name) { return name == kSessionCatalog; }
+bool Catalog::hasCatalog(std::string_view name) {
+  return name == kSessionCatalog;
+}
 
 std::vector<SchemaEntry> Catalog::schemas(const std::string& catalog) {
   std::lock_guard lock(mutex_);
@@ -235,11 +265,18 @@ void Catalog::createSchema(const SchemaEntry& schema) {
   SqliteConnection& connection = *open(true);
   SqliteTransaction transaction(connection);
   if (selectSchema(connection, schema.name)) {
-    throw Error("SCHEMA_ALREADY_EXISTS", "There is a schema " + quotedName({schema.name.schema}) + " already: use IF NOT EXISTS, or another name.",
+    throw Error("SCHEMA_ALREADY_EXISTS",
+                "There is a schema " + quotedName({schema.name.schema}) +
+                    " already: use IF NOT EXISTS, or another name.",
                 {{"schemaName", quotedName({schema.name.schema})}});
   }
   auto insert = connection.prepare("INSERT INTO schemas VALUES (?, ?, ?, ?, ?)");
-  insert.bind(schema.name.catalog).bind(schema.name.schema).bind(schema.location).bindOptional(schema.comment).bind(toText(schema.properties)).run();
+  insert.bind(schema.name.catalog)
+      .bind(schema.name.schema)
+      .bind(schema.location)
+      .bindOptional(schema.comment)
+      .bind(toText(schema.properties))
+      .run();
   transaction.commit();
 }
 
@@ -248,8 +285,14 @@ void Catalog::updateSchema(const SchemaEntry& schema) {
   SqliteConnection& connection = *open(true);
   SqliteTransaction transaction(connection);
   if (!selectSchema(connection, schema.name)) throw schemaNotFound(schema.name);
-  auto update = connection.prepare("UPDATE schemas SET location = ?, comment = ?, properties = ? WHERE catalog = ? AND name = ?");
-  update.bind(schema.location).bindOptional(schema.comment).bind(toText(schema.properties)).bind(schema.name.catalog).bind(schema.name.schema).run();
+  auto update = connection.prepare(
+      "UPDATE schemas SET location = ?, comment = ?, properties = ? WHERE catalog = ? AND name = ?");
+  update.bind(schema.location)
+      .bindOptional(schema.comment)
+      .bind(toText(schema.properties))
+      .bind(schema.name.catalog)
+      .bind(schema.name.schema)
+      .run();
   transaction.commit();
 }
 
@@ -262,10 +305,15 @@ void Catalog::dropSchema(const SchemaName& name) {
   auto tables = connection->prepare("SELECT count(*) FROM tables WHERE catalog = ? AND schema = ?");
   tables.bind(name.catalog).bind(name.schema).step();
   if (tables.number(0) > 0) {
-    throw Error("SCHEMA_NOT_EMPTY", "The schema " + quotedName({name.schema}) + " has tables or views: drop them first, or use CASCADE.",
-                {{"schemaName", quotedName({name.schema})}});
+    throw Error(
+        "SCHEMA_NOT_EMPTY",
+        "The schema " + quotedName({name.schema}) + " has tables or views: drop them first, or use CASCADE.",
+        {{"schemaName", quotedName({name.schema})}});
   }
-  connection->prepare("DELETE FROM schemas WHERE catalog = ? AND name = ?").bind(name.catalog).bind(name.schema).run();
+  connection->prepare("DELETE FROM schemas WHERE catalog = ? AND name = ?")
+      .bind(name.catalog)
+      .bind(name.schema)
+      .run();
   transaction.commit();
 }
 
@@ -275,7 +323,8 @@ std::vector<TableEntry> Catalog::tables(const SchemaName& schema) {
   SqliteConnection* connection = open(false);
   if (!connection) return {};
   std::vector<TableEntry> found;
-  auto select = connection->prepare(std::string(kTableColumns) + "WHERE catalog = ? AND schema = ? ORDER BY name");
+  auto select =
+      connection->prepare(std::string(kTableColumns) + "WHERE catalog = ? AND schema = ? ORDER BY name");
   select.bind(schema.catalog).bind(schema.schema);
   while (select.step()) found.push_back(tableOf(select));
   return found;

@@ -1,4 +1,5 @@
-// The catalog: which schemas, tables and views there are. The table formats' own metadata is not its business.
+// The catalog: which schemas, tables and views there are. The table formats' own metadata is not its
+// business.
 #pragma once
 
 #include <memory>
@@ -22,12 +23,14 @@ Error tableNotFound(const TableName& name);
 // Where a server keeps its catalog.
 struct CatalogPlaces {
   std::string file;       // the SQLite file, on local disk
-  std::string warehouse;  // address of the folder of managed tables; the schema default lies in it, others in <schema>.db
+  std::string warehouse;  // address of the folder of managed tables; the schema default lies in it, others in
+                          // <schema>.db
 };
 
-// All methods may be called from any thread, and any number of processes may use one file at once: each method is one
-// transaction. The file is made by the first method that has something to keep; before that there is the schema default and
-// nothing in it. Throws Error CATALOG_FAILURE where the file cannot be used, and what is said below.
+// All methods may be called from any thread, and any number of processes may use one file at once: each
+// method is one transaction. The file is made by the first method that has something to keep; before that
+// there is the schema default and nothing in it. Throws Error CATALOG_FAILURE where the file cannot be used,
+// and what is said below.
 class Catalog {
  public:
   explicit Catalog(CatalogPlaces places, const Clock& clock = systemClock());
@@ -57,7 +60,8 @@ class Catalog {
   void create(const TableEntry& entry);
   // In the place of an entry of the same name. Throws TABLE_OR_VIEW_NOT_FOUND.
   void replace(const TableEntry& entry);
-  // Throws TABLE_OR_VIEW_NOT_FOUND. A managed table's folder becomes unfinished in the same transaction (table_folder.h).
+  // Throws TABLE_OR_VIEW_NOT_FOUND. A managed table's folder becomes unfinished in the same transaction
+  // (table_folder.h).
   void drop(const TableName& name);
   // Throws TABLE_OR_VIEW_NOT_FOUND, TABLE_OR_VIEW_ALREADY_EXISTS, SCHEMA_NOT_FOUND.
   void rename(const TableName& from, const TableName& to);

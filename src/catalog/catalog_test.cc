@@ -42,7 +42,9 @@ class CatalogTest : public testing::Test {
     entry.location = places_.warehouse + "/" + table;
     return entry;
   }
-  Location place(const std::string& name) const { return FileSystemRegistry().resolve(folder_ + "/wh/" + name); }
+  Location place(const std::string& name) const {
+    return FileSystemRegistry().resolve(folder_ + "/wh/" + name);
+  }
 
   std::string folder_;
   CatalogPlaces places_;
@@ -66,7 +68,8 @@ TEST_F(CatalogTest, keepsWhatItIsGiven) {
   view.kind = TableKind::View;
   view.comment = "it's \"quoted\"";
   view.properties = {{"k", "v"}};
-  view.view = ViewDefinition{"SELECT 'x' a", {"spark_catalog", "web"}, {{"spark.sql.ansi.enabled", "true"}}, "{}", "[]"};
+  view.view = ViewDefinition{
+      "SELECT 'x' a", {"spark_catalog", "web"}, {{"spark.sql.ansi.enabled", "true"}}, "{}", "[]"};
   Catalog(places_).create(view);
   const auto found = Catalog(places_).find(view.name);
   ASSERT_TRUE(found);
@@ -94,7 +97,8 @@ TEST_F(CatalogTest, namesAreGivenOnce) {
   EXPECT_EQ(conditionOf([&] { catalog.create(managed("t")); }), "TABLE_OR_VIEW_ALREADY_EXISTS");
   EXPECT_EQ(conditionOf([&] { catalog.create(managed("t", "nosuch")); }), "SCHEMA_NOT_FOUND");
   catalog.create(managed("u"));
-  EXPECT_EQ(conditionOf([&] { catalog.rename(managed("t").name, managed("u").name); }), "TABLE_OR_VIEW_ALREADY_EXISTS");
+  EXPECT_EQ(conditionOf([&] { catalog.rename(managed("t").name, managed("u").name); }),
+            "TABLE_OR_VIEW_ALREADY_EXISTS");
   catalog.rename(managed("t").name, managed("w").name);
   EXPECT_FALSE(catalog.find(managed("t").name));
   EXPECT_EQ(catalog.tables({"spark_catalog", "default"}).size(), 2u);
@@ -116,7 +120,8 @@ TEST_F(CatalogTest, aSchemaWithTablesIsNotDropped) {
 
 TEST_F(CatalogTest, aFileThatIsNoCatalogIsSaid) {
   std::filesystem::create_directories(folder_ + "/wh");
-  std::ofstream(places_.file) << "this is a letter, not a database, and long enough to have a header of some length";
+  std::ofstream(places_.file)
+      << "this is a letter, not a database, and long enough to have a header of some length";
   Catalog catalog(places_);
   EXPECT_EQ(conditionOf([&] { catalog.find(managed("t").name); }), "CATALOG_FAILURE");
 }
@@ -131,7 +136,8 @@ TEST_F(CatalogTest, aNewTableTakesAnEmptyFolderOnly) {
   Catalog catalog(places_);
   std::filesystem::create_directories(folder_ + "/wh/t");
   std::ofstream(folder_ + "/wh/t/letter") << "x";
-  EXPECT_EQ(conditionOf([&] { NewTableFolder(catalog, managed("t").name, place("t")); }), "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION");
+  EXPECT_EQ(conditionOf([&] { NewTableFolder(catalog, managed("t").name, place("t")); }),
+            "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION");
   EXPECT_TRUE(std::filesystem::exists(folder_ + "/wh/t/letter"));
 }
 
@@ -191,7 +197,8 @@ TEST_F(CatalogTest, onePlaceHasOneMakerAtATime) {
   auto first = std::make_unique<NewTableFolder>(catalog, managed("t").name, place("t"));
   std::thread other([&] {
     Catalog own(places_);
-    EXPECT_EQ(conditionOf([&] { NewTableFolder(own, managed("t").name, place("t")); }), "TABLE_OR_VIEW_ALREADY_EXISTS");
+    EXPECT_EQ(conditionOf([&] { NewTableFolder(own, managed("t").name, place("t")); }),
+              "TABLE_OR_VIEW_ALREADY_EXISTS");
     second = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -212,8 +219,10 @@ TEST_F(CatalogTest, onePlaceHasOneMakerAtATime) {
     entry.name = {"spark_catalog", "default", prefix + std::to_string(i % 7)};
     entry.provider = "delta";
     entry.location = places.warehouse + "/" + entry.name.table;
-    if (catalog.find(entry.name)) catalog.drop(entry.name);
-    else catalog.create(entry);
+    if (catalog.find(entry.name))
+      catalog.drop(entry.name);
+    else
+      catalog.create(entry);
   }
 }
 

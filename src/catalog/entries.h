@@ -30,7 +30,8 @@ struct ViewDefinition {
   std::string text;
   NameScope scope;
   CatalogProperties settings;  // of the session
-  // The view's columns by name, type and comment, and the names of the query's columns behind them, as schema JSON.
+  // The view's columns by name, type and comment, and the names of the query's columns behind them, as schema
+  // JSON.
   std::string columns;
   std::string queryColumns;
 };
@@ -40,7 +41,8 @@ struct TableEntry {
   TableKind kind = TableKind::Managed;
   std::string provider = {};  // "delta"; empty for a view
   std::string location = {};  // address of the table; empty for a view
-  // Comment, properties and columns are a Delta table's own, in its log; here they are those of views and of other providers.
+  // Comment, properties and columns are a Delta table's own, in its log; here they are those of views and of
+  // other providers.
   std::optional<std::string> comment = {};
   CatalogProperties properties = {};
   std::optional<std::string> columns = {};  // schema JSON; absent: the provider knows

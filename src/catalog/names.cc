@@ -15,10 +15,11 @@ std::string quotedPart(std::string_view part) {
 }
 
 Error tooManyParts(const std::vector<std::string>& parts) {
-  return Error("REQUIRES_SINGLE_PART_NAMESPACE",
-               "The name " + quotedName(parts) + " has too many parts: " + std::string(kSessionCatalog) +
-                   " has schemas of one level, so that a table is `schema`.`table`, and there is no other catalog.",
-               {{"sessionCatalog", std::string(kSessionCatalog)}, {"identifier", quotedName(parts)}});
+  return Error(
+      "REQUIRES_SINGLE_PART_NAMESPACE",
+      "The name " + quotedName(parts) + " has too many parts: " + std::string(kSessionCatalog) +
+          " has schemas of one level, so that a table is `schema`.`table`, and there is no other catalog.",
+      {{"sessionCatalog", std::string(kSessionCatalog)}, {"identifier", quotedName(parts)}});
 }
 
 // '*' against any run of characters, the rest letter by letter; both are in lower case.
@@ -53,10 +54,18 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-std::string SchemaName::quoted() const { return quotedName({catalog, schema}); }
-std::string TableName::quoted() const { return quotedName({catalog, schema, table}); }
-std::string TableName::shortQuoted() const { return quotedName({schema, table}); }
-std::string TableName::dotted() const { return catalog + "." + schema + "." + table; }
+std::string SchemaName::quoted() const {
+  return quotedName({catalog, schema});
+}
+std::string TableName::quoted() const {
+  return quotedName({catalog, schema, table});
+}
+std::string TableName::shortQuoted() const {
+  return quotedName({schema, table});
+}
+std::string TableName::dotted() const {
+  return catalog + "." + schema + "." + table;
+}
 
 TableName qualifyTable(const std::vector<std::string>& parts, const NameScope& scope) {
   THALWEG_ASSERT(!parts.empty());
@@ -74,7 +83,8 @@ TableName qualifyTable(const std::vector<std::string>& parts, const NameScope& s
 SchemaName qualifySchema(const std::vector<std::string>& parts, const NameScope& scope) {
   THALWEG_ASSERT(!parts.empty());
   if (parts.size() == 1) return {scope.catalog, toLowerAscii(parts[0])};
-  if (parts.size() == 2 && equalsIgnoreCase(parts[0], kSessionCatalog)) return {std::string(kSessionCatalog), toLowerAscii(parts[1])};
+  if (parts.size() == 2 && equalsIgnoreCase(parts[0], kSessionCatalog))
+    return {std::string(kSessionCatalog), toLowerAscii(parts[1])};
   throw tooManyParts(parts);
 }
 
@@ -84,7 +94,8 @@ void checkNewName(std::string_view name) {
   });
   if (valid) return;
   throw Error("INVALID_SCHEMA_OR_RELATION_NAME",
-              quotedPart(name) + " cannot name a table or schema: take letters from a to z, digits and _, at most 255.",
+              quotedPart(name) +
+                  " cannot name a table or schema: take letters from a to z, digits and _, at most 255.",
               {{"name", quotedPart(name)}});
 }
 

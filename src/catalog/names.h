@@ -1,4 +1,5 @@
-// Names of tables and schemas: what a program writes, and what it means under a session's current catalog and schema.
+// Names of tables and schemas: what a program writes, and what it means under a session's current catalog and
+// schema.
 #pragma once
 
 #include <string>
@@ -19,7 +20,8 @@ struct NameScope {
   std::string schema{kDefaultSchema};
 };
 
-// Whole names, in lower case as the catalog stores them (Spark's rule: names of tables and schemas ignore case).
+// Whole names, in lower case as the catalog stores them (Spark's rule: names of tables and schemas ignore
+// case).
 struct SchemaName {
   std::string catalog;
   std::string schema;
@@ -37,21 +39,23 @@ struct TableName {
   bool operator==(const TableName&) const = default;
 };
 
-// A name of one to three parts (table; schema.table; catalog.schema.table). A first part that is no catalog counts as a part
-// of the session catalog's namespace, which has one level: Error REQUIRES_SINGLE_PART_NAMESPACE.
+// A name of one to three parts (table; schema.table; catalog.schema.table). A first part that is no catalog
+// counts as a part of the session catalog's namespace, which has one level: Error
+// REQUIRES_SINGLE_PART_NAMESPACE.
 TableName qualifyTable(const std::vector<std::string>& parts, const NameScope& scope);
 // A schema's name of one or two parts. Same error; SCHEMA_NOT_FOUND is whoever's looks it up.
 SchemaName qualifySchema(const std::vector<std::string>& parts, const NameScope& scope);
 
-// A name that something new may get: letters a–z, digits and '_' (Spark's rule). Since managed folders are called after their
-// names, this keeps them below their schema's. Throws Error INVALID_SCHEMA_OR_RELATION_NAME.
+// A name that something new may get: letters a–z, digits and '_' (Spark's rule). Since managed folders are
+// called after their names, this keeps them below their schema's. Throws Error
+// INVALID_SCHEMA_OR_RELATION_NAME.
 void checkNewName(std::string_view name);
 
 // Parts in back-ticks, joined by dots: how error messages show a name.
 std::string quotedName(const std::vector<std::string>& parts);
 
-// Spark's patterns of SHOW … LIKE and of spark.catalog: '*' stands for any characters, '|' separates alternatives, case does
-// not count.
+// Spark's patterns of SHOW … LIKE and of spark.catalog: '*' stands for any characters, '|' separates
+// alternatives, case does not count.
 bool matchesPattern(std::string_view pattern, std::string_view name);
 
 }  // namespace thalweg

@@ -27,7 +27,10 @@ TEST(QualifyTable, fillsInTheCurrentCatalogAndSchemaInLowerCase) {
 TEST(QualifyTable, refusesNamespacesOfSeveralParts) {
   EXPECT_EQ(conditionOf([] { qualifyTable({"a", "b", "c"}, {}); }), "REQUIRES_SINGLE_PART_NAMESPACE");
   EXPECT_EQ(conditionOf([] { qualifyTable({"a", "b", "c", "d"}, {}); }), "REQUIRES_SINGLE_PART_NAMESPACE");
-  EXPECT_EQ(conditionOf([] { qualifyTable({"spark_catalog", "b", "c", "d"}, {}); }), "REQUIRES_SINGLE_PART_NAMESPACE");
+  EXPECT_EQ(conditionOf([] {
+              qualifyTable({"spark_catalog", "b", "c", "d"}, {});
+            }),
+            "REQUIRES_SINGLE_PART_NAMESPACE");
 }
 
 TEST(QualifySchema, takesACatalogBeforeIt) {
@@ -37,7 +40,8 @@ TEST(QualifySchema, takesACatalogBeforeIt) {
 }
 
 TEST(NewName, isLettersDigitsAndUnderscores) {
-  for (const char* name : {"t", "T_1", "0", "_"}) EXPECT_EQ(conditionOf([&] { checkNewName(name); }), "") << name;
+  for (const char* name : {"t", "T_1", "0", "_"})
+    EXPECT_EQ(conditionOf([&] { checkNewName(name); }), "") << name;
   for (const char* name : {"", ".", "..", "a.b", "a/b", "../x", "a b", "a-b", "é", "a\n", "\xff"}) {
     EXPECT_EQ(conditionOf([&] { checkNewName(name); }), "INVALID_SCHEMA_OR_RELATION_NAME") << name;
   }
@@ -45,7 +49,9 @@ TEST(NewName, isLettersDigitsAndUnderscores) {
   EXPECT_EQ(conditionOf([] { checkNewName(std::string(256, 'a')); }), "INVALID_SCHEMA_OR_RELATION_NAME");
 }
 
-TEST(QuotedName, doublesBackTicks) { EXPECT_EQ(quotedName({"a", "b`c"}), "`a`.`b``c`"); }
+TEST(QuotedName, doublesBackTicks) {
+  EXPECT_EQ(quotedName({"a", "b`c"}), "`a`.`b``c`");
+}
 
 TEST(Pattern, hasStarsAndAlternatives) {
   EXPECT_TRUE(matchesPattern("*", "anything"));

@@ -12,7 +12,8 @@ struct sqlite3_stmt;
 
 namespace thalweg {
 
-// A prepared statement. Parameters are numbered from 1, columns from 0. Used by one thread, within its connection's life.
+// A prepared statement. Parameters are numbered from 1, columns from 0. Used by one thread, within its
+// connection's life.
 class SqliteStatement {
  public:
   SqliteStatement& bind(std::string_view text);
@@ -37,9 +38,9 @@ class SqliteStatement {
   int nextParameter_ = 1;
 };
 
-// One connection to a database file, made where it is missing. Writers of other processes are waited for, some seconds. Every
-// commit is synced: it survives the machine. Used by one thread at a time. All methods throw Error CATALOG_FAILURE, naming the
-// file: it is busy, no database, not writable.
+// One connection to a database file, made where it is missing. Writers of other processes are waited for,
+// some seconds. Every commit is synced: it survives the machine. Used by one thread at a time. All methods
+// throw Error CATALOG_FAILURE, naming the file: it is busy, no database, not writable.
 class SqliteConnection {
  public:
   explicit SqliteConnection(const std::string& path);
@@ -53,8 +54,8 @@ class SqliteConnection {
   std::unique_ptr<sqlite3, Close> database_;
 };
 
-// A write transaction: takes the database's one write lock at once, so that what it reads stays so until commit. Rolls back
-// where it is not committed.
+// A write transaction: takes the database's one write lock at once, so that what it reads stays so until
+// commit. Rolls back where it is not committed.
 class SqliteTransaction {
  public:
   explicit SqliteTransaction(SqliteConnection& connection);

@@ -24,12 +24,14 @@ uint64_t hashOf(std::string_view text) {
 }
 
 Error lockFailure(const std::string& path, const std::string& reason) {
-  return Error("CATALOG_FAILURE", "The lock file " + path + " cannot be used: " + reason + ".", {{"path", path}});
+  return Error("CATALOG_FAILURE", "The lock file " + path + " cannot be used: " + reason + ".",
+               {{"path", path}});
 }
 
 }  // namespace
 
-// One byte of the file stands for a place. Locks of open file descriptions are held apart between threads as between processes.
+// One byte of the file stands for a place. Locks of open file descriptions are held apart between threads as
+// between processes.
 FolderLock::FolderLock(const Catalog& catalog, const std::string& location) {
   const std::string path = catalog.places().file + "-locks";
   std::error_code ignored;
@@ -51,12 +53,16 @@ FolderLock::FolderLock(const Catalog& catalog, const std::string& location) {
     }
     ::close(file_);
     if (!taken) throw lockFailure(path, std::strerror(reason));
-    throw Error("CATALOG_FAILURE", "Another statement has been making or dropping the table at " + location + " for a minute: try again later.",
+    throw Error("CATALOG_FAILURE",
+                "Another statement has been making or dropping the table at " + location +
+                    " for a minute: try again later.",
                 {{"path", location}});
   }
 }
 
-FolderLock::~FolderLock() { ::close(file_); }
+FolderLock::~FolderLock() {
+  ::close(file_);
+}
 
 NewTableFolder::NewTableFolder(Catalog& catalog, const TableName& table, Location folder)
     : catalog_(catalog), folder_(std::move(folder)), lock_(catalog, folder_.uri()) {
@@ -66,10 +72,11 @@ NewTableFolder::NewTableFolder(Catalog& catalog, const TableName& table, Locatio
   if (catalog.isUnfinished(uri)) {
     folder_.fileSystem->removeTree(folder_.path);
   } else if (!folder_.fileSystem->list(folder_.path).empty()) {
-    throw Error("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION",
-                "The table " + table.shortQuoted() + " cannot be made: its folder " + uri +
-                    " is not empty and belongs to no table. Move it away, or make an external table with LOCATION.",
-                {{"tableId", table.shortQuoted()}, {"tableLocation", uri}});
+    throw Error(
+        "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION",
+        "The table " + table.shortQuoted() + " cannot be made: its folder " + uri +
+            " is not empty and belongs to no table. Move it away, or make an external table with LOCATION.",
+        {{"tableId", table.shortQuoted()}, {"tableLocation", uri}});
   }
   catalog.addUnfinished(uri);
 }
@@ -80,7 +87,8 @@ NewTableFolder::~NewTableFolder() {
     folder_.fileSystem->removeTree(folder_.path);
     catalog_.removeUnfinished(folder_.uri());
   } catch (const Error& error) {
-    logWarn("The folder {} of a table that was not made stays until its next use: {}", folder_.uri(), error.text());
+    logWarn("The folder {} of a table that was not made stays until its next use: {}", folder_.uri(),
+            error.text());
   }
 }
 

@@ -1,4 +1,5 @@
-// ALTER TABLE RENAME TO, SET and UNSET TBLPROPERTIES, and ALTER VIEW; what changes a Delta table's columns is not built yet.
+// ALTER TABLE RENAME TO, SET and UNSET TBLPROPERTIES, and ALTER VIEW; what changes a Delta table's columns is
+// not built yet.
 #include "commands/statements.h"
 #include "commands/table_properties.h"
 #include "commands/table_target.h"
@@ -26,7 +27,8 @@ CommandResult run(const sql::AlterTable& statement, CommandSession& session) {
   using Kind = sql::AlterTable::Kind;
   if (statement.kind == Kind::ViewQuery) return alterView(statement, session);
   if (statement.kind == Kind::RenameTable) return rename(statement, session);
-  if (!isPathName(statement.table) && !findEntry(statement.table, session)) throw nameNotFound(statement.table);
+  if (!isPathName(statement.table) && !findEntry(statement.table, session))
+    throw nameNotFound(statement.table);
   if (statement.kind == Kind::SetProperties) {
     setTableProperties(statement.table, statement.properties, session);
   } else if (statement.kind == Kind::UnsetProperties) {

@@ -1,5 +1,5 @@
-// Names that a session asked to be cached. Tables are read as they are at each query, so that nothing is kept: the names are
-// checked, as Spark does, and remembered for isCached.
+// Names that a session asked to be cached. Tables are read as they are at each query, so that nothing is
+// kept: the names are checked, as Spark does, and remembered for isCached.
 #pragma once
 
 #include <string>

@@ -27,26 +27,35 @@ CommandResult single(const StructField& field, const std::function<void(RowBuild
 class NameRows {
  public:
   explicit NameRows(const char* kindColumn)
-      : schema_(DataType::structOf({{"name", stringType(), false}, {"catalog", stringType()}, {"namespace", DataType::array(stringType())},
-                                    {"description", stringType()}, {kindColumn, stringType(), false}, {"isTemporary", booleanType(), false}})),
+      : schema_(DataType::structOf({{"name", stringType(), false},
+                                    {"catalog", stringType()},
+                                    {"namespace", DataType::array(stringType())},
+                                    {"description", stringType()},
+                                    {kindColumn, stringType(), false},
+                                    {"isTemporary", booleanType(), false}})),
         rows_(schema_) {}
-  void add(const std::string& name, const std::optional<std::string>& catalog, const std::optional<std::vector<std::string>>& space,
+  void add(const std::string& name, const std::optional<std::string>& catalog,
+           const std::optional<std::vector<std::string>>& space,
            const std::optional<std::string>& description, const std::string& kind, bool temporary) {
     rows_.addText(name);
     rows_.addText(catalog);
-    if (space) rows_.addTexts(*space);
-    else rows_.addNull();
+    if (space)
+      rows_.addTexts(*space);
+    else
+      rows_.addNull();
     rows_.addText(description);
     rows_.addText(kind);
     rows_.addBool(temporary);
   }
   void addListed(const ListedName& one, CommandSession& session) {
     if (!one.entry) {
-      const std::vector<std::string> space = one.schema.empty() ? std::vector<std::string>() : std::vector{one.schema};
+      const std::vector<std::string> space =
+          one.schema.empty() ? std::vector<std::string>() : std::vector{one.schema};
       add(one.name, std::nullopt, space, std::nullopt, "TEMPORARY", true);
       return;
     }
-    add(one.name, one.entry->name.catalog, std::vector{one.schema}, tableComment(*one.entry, session), std::string(tableKindName(one.entry->kind)), false);
+    add(one.name, one.entry->name.catalog, std::vector{one.schema}, tableComment(*one.entry, session),
+        std::string(tableKindName(one.entry->kind)), false);
   }
   CommandResult finish() { return {schema_, {rows_.finish()}}; }
 
@@ -58,7 +67,10 @@ class NameRows {
 class SchemaRows {
  public:
   SchemaRows()
-      : schema_(DataType::structOf({{"name", stringType(), false}, {"catalog", stringType()}, {"description", stringType()}, {"locationUri", stringType()}})),
+      : schema_(DataType::structOf({{"name", stringType(), false},
+                                    {"catalog", stringType()},
+                                    {"description", stringType()},
+                                    {"locationUri", stringType()}})),
         rows_(schema_) {}
   void add(const SchemaEntry& schema, CommandSession& session) {
     rows_.addText(schema.name.schema);
@@ -84,7 +96,8 @@ sql::Name partsOf(const std::string& name, const std::optional<std::string>& sch
 }
 
 std::optional<ListedName> findListed(const sql::Name& name, CommandSession& session) {
-  if (name.size() == 1 && session.findTempView(TempViews::Session, name[0])) return ListedName{"", toLowerAscii(name[0]), true};
+  if (name.size() == 1 && session.findTempView(TempViews::Session, name[0]))
+    return ListedName{"", toLowerAscii(name[0]), true};
   if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema)) {
     if (!session.findTempView(TempViews::Global, name[1])) return std::nullopt;
     return ListedName{std::string(kGlobalTempSchema), toLowerAscii(name[1]), true};
@@ -131,24 +144,29 @@ CommandResult schemaRows(const std::optional<std::string>& pattern, CommandSessi
 
 CommandResult schemaRow(const std::string& name, CommandSession& session) {
   SchemaRows rows;
-  rows.add(session.catalog().requireSchema(qualifySchema(sql::parseTableName(name), session.names())), session);
+  rows.add(session.catalog().requireSchema(qualifySchema(sql::parseTableName(name), session.names())),
+           session);
   return rows.finish();
 }
 
 bool schemaExists(const std::string& name, CommandSession& session) {
   const sql::Name parts = sql::parseTableName(name);
-  if (parts.size() > 2 || (parts.size() == 2 && !session.catalog().hasCatalog(toLowerAscii(parts[0])))) return false;
+  if (parts.size() > 2 || (parts.size() == 2 && !session.catalog().hasCatalog(toLowerAscii(parts[0]))))
+    return false;
   return session.catalog().findSchema(qualifySchema(parts, session.names())).has_value();
 }
 
-CommandResult tableRows(const std::optional<std::string>& schema, const std::optional<std::string>& pattern, bool viewsOnly,
-                        CommandSession& session) {
+CommandResult tableRows(const std::optional<std::string>& schema, const std::optional<std::string>& pattern,
+                        bool viewsOnly, CommandSession& session) {
   NameRows rows("tableType");
-  for (const ListedName& one : listNames(schema ? sql::parseTableName(*schema) : sql::Name(), pattern, viewsOnly, session)) rows.addListed(one, session);
+  for (const ListedName& one :
+       listNames(schema ? sql::parseTableName(*schema) : sql::Name(), pattern, viewsOnly, session))
+    rows.addListed(one, session);
   return rows.finish();
 }
 
-CommandResult tableRow(const std::string& name, const std::optional<std::string>& schema, CommandSession& session) {
+CommandResult tableRow(const std::string& name, const std::optional<std::string>& schema,
+                       CommandSession& session) {
   const sql::Name parts = partsOf(name, schema);
   const auto listed = findListed(parts, session);
   if (!listed) throw nameNotFound(parts);
@@ -159,15 +177,21 @@ CommandResult tableRow(const std::string& name, const std::optional<std::string>
 
 bool tableExists(const std::string& name, const std::optional<std::string>& schema, CommandSession& session) {
   const sql::Name parts = partsOf(name, schema);
-  if (isPathName(parts)) return session.deltaLog(session.formats().fileSystems().resolve(parts[1]))->update() != nullptr;
+  if (isPathName(parts))
+    return session.deltaLog(session.formats().fileSystems().resolve(parts[1]))->update() != nullptr;
   return findListed(parts, session).has_value();
 }
 
-CommandResult columnRows(const std::string& name, const std::optional<std::string>& schema, CommandSession& session) {
+CommandResult columnRows(const std::string& name, const std::optional<std::string>& schema,
+                         CommandSession& session) {
   const NameColumns columns = columnsOfName(partsOf(name, schema), session);
-  const SchemaPtr rowSchema = DataType::structOf(
-      {{"name", stringType(), false}, {"description", stringType()}, {"dataType", stringType(), false}, {"nullable", booleanType(), false},
-       {"isPartition", booleanType(), false}, {"isBucket", booleanType(), false}, {"isCluster", booleanType(), false}});
+  const SchemaPtr rowSchema = DataType::structOf({{"name", stringType(), false},
+                                                  {"description", stringType()},
+                                                  {"dataType", stringType(), false},
+                                                  {"nullable", booleanType(), false},
+                                                  {"isPartition", booleanType(), false},
+                                                  {"isBucket", booleanType(), false},
+                                                  {"isCluster", booleanType(), false}});
   RowBuilder rows(rowSchema);
   for (const StructField& field : columns.schema->fields()) {
     rows.addText(field.name);
@@ -183,7 +207,8 @@ CommandResult columnRows(const std::string& name, const std::optional<std::strin
 
 CommandResult functionRows(const std::optional<std::string>& pattern) {
   NameRows rows("className");
-  for (const std::string& name : functionNames(pattern)) rows.add(name, std::nullopt, std::nullopt, std::nullopt, "thalweg." + name, true);
+  for (const std::string& name : functionNames(pattern))
+    rows.add(name, std::nullopt, std::nullopt, std::nullopt, "thalweg." + name, true);
   return rows.finish();
 }
 
@@ -196,7 +221,8 @@ bool functionExists(const std::string& name) {
 void requireFunction(const std::string& name) {
   if (functionExists(name)) return;
   const std::string quoted = quotedName(sql::parseMultipartIdentifier(name));
-  throw Error("UNRESOLVED_ROUTINE", "There is no function " + quoted + ".", {{"routineName", quoted}, {"searchPath", ""}});
+  throw Error("UNRESOLVED_ROUTINE", "There is no function " + quoted + ".",
+              {{"routineName", quoted}, {"searchPath", ""}});
 }
 
 CommandResult functionRow(const std::string& name) {
@@ -230,7 +256,8 @@ CommandResult partitionRows(const std::string& name, CommandSession& session) {
       std::string text;
       for (int i = 0; i < batch->num_columns(); ++i) {
         const auto value = valueOrThrow(batch->column(i)->GetScalar(row));
-        text += (i == 0 ? "" : "/") + partitions.schema->fields()[static_cast<size_t>(i)].name + "=" + (value->is_valid ? value->ToString() : "null");
+        text += (i == 0 ? "" : "/") + partitions.schema->fields()[static_cast<size_t>(i)].name + "=" +
+                (value->is_valid ? value->ToString() : "null");
       }
       rows.addText(text);
     }

@@ -19,16 +19,19 @@ CommandResult schemaRows(const std::optional<std::string>& pattern, CommandSessi
 CommandResult schemaRow(const std::string& name, CommandSession& session);
 bool schemaExists(const std::string& name, CommandSession& session);
 
-// name, catalog, namespace, description, tableType, isTemporary. Names are texts of up to three parts; a name of one part is
-// looked for in `schema` where one is given.
-CommandResult tableRows(const std::optional<std::string>& schema, const std::optional<std::string>& pattern, bool viewsOnly,
-                        CommandSession& session);
-CommandResult tableRow(const std::string& name, const std::optional<std::string>& schema, CommandSession& session);
+// name, catalog, namespace, description, tableType, isTemporary. Names are texts of up to three parts; a name
+// of one part is looked for in `schema` where one is given.
+CommandResult tableRows(const std::optional<std::string>& schema, const std::optional<std::string>& pattern,
+                        bool viewsOnly, CommandSession& session);
+CommandResult tableRow(const std::string& name, const std::optional<std::string>& schema,
+                       CommandSession& session);
 bool tableExists(const std::string& name, const std::optional<std::string>& schema, CommandSession& session);
 // name, description, dataType, nullable, isPartition, isBucket, isCluster.
-CommandResult columnRows(const std::string& name, const std::optional<std::string>& schema, CommandSession& session);
+CommandResult columnRows(const std::string& name, const std::optional<std::string>& schema,
+                         CommandSession& session);
 
-// name, catalog, namespace, description, className, isTemporary. Of a function of another name: Error UNRESOLVED_ROUTINE.
+// name, catalog, namespace, description, className, isTemporary. Of a function of another name: Error
+// UNRESOLVED_ROUTINE.
 CommandResult functionRows(const std::optional<std::string>& pattern);
 CommandResult functionRow(const std::string& name);
 bool functionExists(const std::string& name);

@@ -47,8 +47,8 @@ class CommandSession {
   virtual void setSetting(const std::string& key, const std::string& value) = 0;
   virtual void resetSetting(const std::optional<std::string>& key) = 0;  // none: all of them
 
-  // Names of temporary views ignore case. add throws Error TEMP_TABLE_OR_VIEW_ALREADY_EXISTS where the name is taken and may
-  // not be replaced; drop answers whether there was one.
+  // Names of temporary views ignore case. add throws Error TEMP_TABLE_OR_VIEW_ALREADY_EXISTS where the name
+  // is taken and may not be replaced; drop answers whether there was one.
   virtual void addTempView(TempViews where, const std::string& name, LogicalPtr plan, bool replace) = 0;
   virtual bool dropTempView(TempViews where, const std::string& name) = 0;
   virtual LogicalPtr findTempView(TempViews where, const std::string& name) = 0;  // null: none
@@ -61,8 +61,8 @@ class CommandSession {
 
   // plans
   virtual LogicalPtr resolve(const spark::connect::Relation& query) = 0;
-  // As resolve, for a query that outlives the session: Error INVALID_TEMP_OBJ_REFERENCE where it reads a temporary view,
-  // RECURSIVE_VIEW where it reads `view`, which it is to define.
+  // As resolve, for a query that outlives the session: Error INVALID_TEMP_OBJ_REFERENCE where it reads a
+  // temporary view, RECURSIVE_VIEW where it reads `view`, which it is to define.
   virtual LogicalPtr resolveForView(const spark::connect::Relation& query, const TableName& view) = 0;
   // A constant's value, cast to a type by the rules of an INSERT.
   virtual ExpressionPtr resolveConstant(const spark::connect::Expression& value) = 0;

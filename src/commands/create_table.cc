@@ -16,7 +16,9 @@ StructField columnOf(const sql::ColumnDefinition& column) {
   if (column.identity) throw unsupported("The identity column " + name);
   if (column.defaultExpression) throw unsupported("The default of column " + name);
   StructField field{column.name[0], column.type, column.nullable, "{}"};
-  if (column.comment) field.metadata = nlohmann::json({{"comment", *column.comment}}).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (column.comment)
+    field.metadata = nlohmann::json({{"comment", *column.comment}})
+                         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return field;
 }
 
@@ -24,7 +26,9 @@ std::vector<std::string> partitionsOf(const std::vector<sql::Transform>& transfo
   std::vector<std::string> columns;
   for (const sql::Transform& transform : transforms) {
     if (transform.function != "identity") {
-      throw Error("DELTA_OPERATION_NOT_ALLOWED", "A Delta table is partitioned by columns, not by expressions such as " + transform.function + "(…).",
+      throw Error("DELTA_OPERATION_NOT_ALLOWED",
+                  "A Delta table is partitioned by columns, not by expressions such as " +
+                      transform.function + "(…).",
                   {{"operation", "Partitioning by expressions"}});
     }
     columns.push_back(transform.column.size() == 1 ? transform.column[0] : quotedName(transform.column));
@@ -40,14 +44,16 @@ void copyDeclaration(const sql::Name& source, NewTable* table, CommandSession& s
   table->columns = snapshot->schema();
   table->partitionedBy = snapshot->partitionColumns();
   table->comment = snapshot->metadata().description;
-  table->properties.insert(snapshot->metadata().configuration.begin(), snapshot->metadata().configuration.end());
+  table->properties.insert(snapshot->metadata().configuration.begin(),
+                           snapshot->metadata().configuration.end());
 }
 
 }  // namespace
 
 CommandResult run(const sql::CreateTable& statement, CommandSession& session) {
   using Copy = sql::CreateTable::Copy;
-  if (statement.copy == Copy::ShallowClone || statement.copy == Copy::DeepClone) throw unsupported("CREATE TABLE … CLONE");
+  if (statement.copy == Copy::ShallowClone || statement.copy == Copy::DeepClone)
+    throw unsupported("CREATE TABLE … CLONE");
   if (!statement.clusterBy.empty()) throw unsupported("CLUSTER BY in CREATE TABLE");
   NewTable table;
   table.name = statement.table;
@@ -59,12 +65,15 @@ CommandResult run(const sql::CreateTable& statement, CommandSession& session) {
   table.orReplace = statement.orReplace;
   table.mustExist = statement.replaceOnly;
   for (const auto& [key, value] : statement.options) {
-    if (equalsIgnoreCase(key, "path")) table.location = value;
-    else table.options.set(key, value);
+    if (equalsIgnoreCase(key, "path"))
+      table.location = value;
+    else
+      table.options.set(key, value);
   }
   if (statement.provider) table.provider = *statement.provider;
   if (statement.copy == Copy::Like) copyDeclaration(statement.source, &table, session);
-  if (table.provider.empty()) table.provider = session.lookUp("spark.sql.sources.default").value_or("parquet");
+  if (table.provider.empty())
+    table.provider = session.lookUp("spark.sql.sources.default").value_or("parquet");
   if (!statement.columns.empty()) {
     std::vector<StructField> columns;
     for (const sql::ColumnDefinition& column : statement.columns) columns.push_back(columnOf(column));
@@ -72,7 +81,8 @@ CommandResult run(const sql::CreateTable& statement, CommandSession& session) {
   }
   if (statement.query) {
     if (table.columns) {
-      throw Error("_LEGACY_ERROR_TEMP_0029", "CREATE TABLE … AS takes its columns from the query: leave the list of columns out.");
+      throw Error("_LEGACY_ERROR_TEMP_0029",
+                  "CREATE TABLE … AS takes its columns from the query: leave the list of columns out.");
     }
     table.query = session.resolve(*statement.query);
   }

@@ -11,16 +11,30 @@ CommandResult run(const sql::DescribeHistory& statement, CommandSession& session
   const auto log = requireDelta(target, session, "DESCRIBE HISTORY");
   log->require();
   const auto mapType = DataType::map(stringType(), stringType());
-  const SchemaPtr schema = DataType::structOf(
-      {{"version", longType()}, {"timestamp", timestampType()}, {"userId", stringType()}, {"userName", stringType()},
-       {"operation", stringType()}, {"operationParameters", mapType},
-       {"job", DataType::structOf({{"jobId", stringType()}, {"jobName", stringType()}, {"jobRunId", stringType()}, {"runId", stringType()},
-                                   {"jobOwnerId", stringType()}, {"triggerType", stringType()}})},
-       {"notebook", DataType::structOf({{"notebookId", stringType()}})}, {"clusterId", stringType()}, {"readVersion", longType()},
-       {"isolationLevel", stringType()}, {"isBlindAppend", booleanType()}, {"operationMetrics", mapType}, {"userMetadata", stringType()},
-       {"engineInfo", stringType()}});
+  const SchemaPtr schema =
+      DataType::structOf({{"version", longType()},
+                          {"timestamp", timestampType()},
+                          {"userId", stringType()},
+                          {"userName", stringType()},
+                          {"operation", stringType()},
+                          {"operationParameters", mapType},
+                          {"job", DataType::structOf({{"jobId", stringType()},
+                                                      {"jobName", stringType()},
+                                                      {"jobRunId", stringType()},
+                                                      {"runId", stringType()},
+                                                      {"jobOwnerId", stringType()},
+                                                      {"triggerType", stringType()}})},
+                          {"notebook", DataType::structOf({{"notebookId", stringType()}})},
+                          {"clusterId", stringType()},
+                          {"readVersion", longType()},
+                          {"isolationLevel", stringType()},
+                          {"isBlindAppend", booleanType()},
+                          {"operationMetrics", mapType},
+                          {"userMetadata", stringType()},
+                          {"engineInfo", stringType()}});
   RowBuilder rows(schema);
-  const auto limit = statement.limit ? std::optional<size_t>(static_cast<size_t>(*statement.limit)) : std::nullopt;
+  const auto limit =
+      statement.limit ? std::optional<size_t>(static_cast<size_t>(*statement.limit)) : std::nullopt;
   for (const delta::HistoryEntry& entry : log->history(limit)) {
     rows.addLong(entry.version);
     rows.addLong(entry.timestampMs * 1000);
@@ -45,15 +59,26 @@ CommandResult run(const sql::DescribeDetail& statement, CommandSession& session)
   const TableTarget target = requireTable(statement.table, session, "DESCRIBE DETAIL");
   const auto log = requireDelta(target, session, "DESCRIBE DETAIL");
   if (!log->update()) {
-    throw Error("DELTA_MISSING_DELTA_TABLE", target.shownName() + " is no Delta table.", {{"tableName", target.shownName()}});
+    throw Error("DELTA_MISSING_DELTA_TABLE", target.shownName() + " is no Delta table.",
+                {{"tableName", target.shownName()}});
   }
   const delta::TableDetail detail = delta::describeDetail(*log->require());
   const auto texts = DataType::array(stringType());
-  const SchemaPtr schema = DataType::structOf(
-      {{"format", stringType()}, {"id", stringType()}, {"name", stringType()}, {"description", stringType()}, {"location", stringType()},
-       {"createdAt", timestampType()}, {"lastModified", timestampType()}, {"partitionColumns", texts}, {"clusteringColumns", texts},
-       {"numFiles", longType()}, {"sizeInBytes", longType()}, {"properties", DataType::map(stringType(), stringType())},
-       {"minReaderVersion", intType()}, {"minWriterVersion", intType()}, {"tableFeatures", texts}});
+  const SchemaPtr schema = DataType::structOf({{"format", stringType()},
+                                               {"id", stringType()},
+                                               {"name", stringType()},
+                                               {"description", stringType()},
+                                               {"location", stringType()},
+                                               {"createdAt", timestampType()},
+                                               {"lastModified", timestampType()},
+                                               {"partitionColumns", texts},
+                                               {"clusteringColumns", texts},
+                                               {"numFiles", longType()},
+                                               {"sizeInBytes", longType()},
+                                               {"properties", DataType::map(stringType(), stringType())},
+                                               {"minReaderVersion", intType()},
+                                               {"minWriterVersion", intType()},
+                                               {"tableFeatures", texts}});
   RowBuilder rows(schema);
   rows.addText(detail.format);
   rows.addText(detail.id);

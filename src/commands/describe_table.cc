@@ -13,13 +13,19 @@ namespace {
 
 class Description {
  public:
-  Description() : schema_(DataType::structOf({{"col_name", stringType(), false}, {"data_type", stringType(), false}, {"comment", stringType()}})), rows_(schema_) {}
+  Description()
+      : schema_(DataType::structOf({{"col_name", stringType(), false},
+                                    {"data_type", stringType(), false},
+                                    {"comment", stringType()}})),
+        rows_(schema_) {}
   void add(const std::string& name, const std::string& type, const std::optional<std::string>& comment = "") {
     rows_.addText(name);
     rows_.addText(type);
     rows_.addText(comment);
   }
-  void addColumn(const StructField& field) { add(field.name, field.type->simpleString(), columnComment(field)); }
+  void addColumn(const StructField& field) {
+    add(field.name, field.type->simpleString(), columnComment(field));
+  }
   CommandResult finish() { return {schema_, {rows_.finish()}}; }
 
  private:
@@ -54,7 +60,8 @@ void describeView(const TableEntry& view, Description* description) {
   description->add("View Catalog and Namespace", view.view->scope.catalog + "." + view.view->scope.schema);
   std::string columns;
   const SchemaPtr queried = parseSchemaJson(view.view->queryColumns);
-  for (const StructField& field : queried->fields()) columns += (columns.empty() ? "" : ", ") + quotedName({field.name});
+  for (const StructField& field : queried->fields())
+    columns += (columns.empty() ? "" : ", ") + quotedName({field.name});
   description->add("View Query Output Columns", "[" + columns + "]");
   if (!view.properties.empty()) description->add("Table Properties", propertyList(view.properties));
 }
@@ -76,13 +83,16 @@ CommandResult describeColumn(const sql::Name& name, const NameColumns& columns) 
   const int index = columns.schema->fieldIndex(name[0], /*caseSensitive=*/false);
   if (index < 0) {
     std::string proposal;
-    for (const StructField& field : columns.schema->fields()) proposal += (proposal.empty() ? "" : ", ") + quotedName({field.name});
-    throw Error("UNRESOLVED_COLUMN.WITH_SUGGESTION", "There is no column " + quotedName(name) + "; there are " + proposal + ".",
+    for (const StructField& field : columns.schema->fields())
+      proposal += (proposal.empty() ? "" : ", ") + quotedName({field.name});
+    throw Error("UNRESOLVED_COLUMN.WITH_SUGGESTION",
+                "There is no column " + quotedName(name) + "; there are " + proposal + ".",
                 {{"objectName", quotedName(name)}, {"proposal", proposal}});
   }
   if (name.size() > 1) throw unsupported("DESCRIBE of a field inside a column");
   const StructField& field = columns.schema->fields()[static_cast<size_t>(index)];
-  const SchemaPtr schema = DataType::structOf({{"info_name", stringType(), false}, {"info_value", stringType(), false}});
+  const SchemaPtr schema =
+      DataType::structOf({{"info_name", stringType(), false}, {"info_value", stringType(), false}});
   RowBuilder rows(schema);
   rows.addText("col_name");
   rows.addText(field.name);
@@ -104,14 +114,18 @@ CommandResult run(const sql::DescribeTable& statement, CommandSession& session) 
     description.add("# Partition Information", "");
     description.add("# col_name", "data_type", "comment");
     for (const std::string& name : columns.partitionedBy) {
-      description.addColumn(columns.schema->fields()[static_cast<size_t>(columns.schema->fieldIndex(name, /*caseSensitive=*/false))]);
+      description.addColumn(
+          columns.schema
+              ->fields()[static_cast<size_t>(columns.schema->fieldIndex(name, /*caseSensitive=*/false))]);
     }
   }
   if (statement.extended && columns.entry) {
     description.add("", "");
     description.add("# Detailed Table Information", "");
-    if (columns.entry->isView()) describeView(*columns.entry, &description);
-    else describeEntry(*columns.entry, session, &description);
+    if (columns.entry->isView())
+      describeView(*columns.entry, &description);
+    else
+      describeEntry(*columns.entry, session, &description);
   }
   return description.finish();
 }

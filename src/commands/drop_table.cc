@@ -10,7 +10,8 @@ namespace {
 
 bool dropTemporary(const sql::Name& name, CommandSession& session) {
   if (name.size() == 1) return session.dropTempView(TempViews::Session, name[0]);
-  if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema)) return session.dropTempView(TempViews::Global, name[1]);
+  if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema))
+    return session.dropTempView(TempViews::Global, name[1]);
   return false;
 }
 
@@ -18,7 +19,8 @@ bool dropTemporary(const sql::Name& name, CommandSession& session) {
 
 void dropEntry(const TableEntry& entry, CommandSession& session) {
   session.catalog().drop(entry.name);
-  if (entry.kind == TableKind::Managed) removeDroppedFolder(session.catalog(), session.formats().fileSystems().resolve(entry.location));
+  if (entry.kind == TableKind::Managed)
+    removeDroppedFolder(session.catalog(), session.formats().fileSystems().resolve(entry.location));
 }
 
 void dropTable(const sql::DropTable& statement, CommandSession& session) {
@@ -33,7 +35,10 @@ void dropTable(const sql::DropTable& statement, CommandSession& session) {
   if (statement.isView && !entry->isView()) {
     const std::string found(tableKindName(entry->kind));
     throw Error("WRONG_COMMAND_FOR_OBJECT_TYPE", name.dotted() + " is a table: use DROP TABLE.",
-                {{"operation", "DROP VIEW"}, {"requiredType", "VIEW or METRIC_VIEW"}, {"objectName", name.dotted()}, {"foundType", found},
+                {{"operation", "DROP VIEW"},
+                 {"requiredType", "VIEW or METRIC_VIEW"},
+                 {"objectName", name.dotted()},
+                 {"foundType", found},
                  {"alternative", "DROP TABLE"}});
   }
   dropEntry(*entry, session);

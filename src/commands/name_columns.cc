@@ -16,18 +16,22 @@ delta::SnapshotPtr snapshotOf(const TableEntry& entry, CommandSession& session) 
   return session.deltaLog(session.formats().fileSystems().resolve(entry.location))->update();
 }
 
-bool isDeltaTable(const TableEntry& entry) { return equalsIgnoreCase(entry.provider, "delta"); }
+bool isDeltaTable(const TableEntry& entry) {
+  return equalsIgnoreCase(entry.provider, "delta");
+}
 
 LogicalPtr temporaryView(const sql::Name& name, CommandSession& session) {
   if (name.size() == 1) return session.findTempView(TempViews::Session, name[0]);
-  if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema)) return session.findTempView(TempViews::Global, name[1]);
+  if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema))
+    return session.findTempView(TempViews::Global, name[1]);
   return nullptr;
 }
 
 }  // namespace
 
 bool NameColumns::isPartition(const std::string& column) const {
-  return std::any_of(partitionedBy.begin(), partitionedBy.end(), [&](const std::string& one) { return equalsIgnoreCase(one, column); });
+  return std::any_of(partitionedBy.begin(), partitionedBy.end(),
+                     [&](const std::string& one) { return equalsIgnoreCase(one, column); });
 }
 
 NameColumns columnsOfName(const sql::Name& name, CommandSession& session) {

@@ -1,4 +1,5 @@
-// The columns behind any name: a table's, a stored view's, a temporary view's; for DESCRIBE, SHOW COLUMNS and spark.catalog.
+// The columns behind any name: a table's, a stored view's, a temporary view's; for DESCRIBE, SHOW COLUMNS and
+// spark.catalog.
 #pragma once
 
 #include <optional>
@@ -25,7 +26,8 @@ NameColumns columnsOfName(const sql::Name& name, CommandSession& session);
 // A column's comment, from its metadata.
 std::optional<std::string> columnComment(const StructField& field);
 
-// A table's properties as SHOW TBLPROPERTIES has them: a Delta table's are its log's, with its protocol's versions.
+// A table's properties as SHOW TBLPROPERTIES has them: a Delta table's are its log's, with its protocol's
+// versions.
 std::map<std::string, std::string> tableProperties(const TableEntry& entry, CommandSession& session);
 // A table's comment: a Delta table's is its log's.
 std::optional<std::string> tableComment(const TableEntry& entry, CommandSession& session);

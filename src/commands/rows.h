@@ -14,8 +14,8 @@
 
 namespace thalweg {
 
-// Takes values column after column, row after row; a whole number of rows must have been given at finish. Long values also
-// fill timestamps (microseconds).
+// Takes values column after column, row after row; a whole number of rows must have been given at finish.
+// Long values also fill timestamps (microseconds).
 class RowBuilder {
  public:
   explicit RowBuilder(SchemaPtr schema);

@@ -11,7 +11,9 @@ namespace {
 void useCatalog(const std::string& name, CommandSession& session) {
   const std::string catalog = toLowerAscii(name);
   if (!session.catalog().hasCatalog(catalog)) {
-    throw Error("CATALOG_NOT_FOUND", "There is no catalog " + quotedName({name}) + "; " + quotedName({std::string(kSessionCatalog)}) + " is the one.",
+    throw Error("CATALOG_NOT_FOUND",
+                "There is no catalog " + quotedName({name}) + "; " +
+                    quotedName({std::string(kSessionCatalog)}) + " is the one.",
                 {{"catalogName", quotedName({name})}, {"config", "\"spark.sql.catalog." + name + "\""}});
   }
   NameScope names;
@@ -27,7 +29,8 @@ void createSchema(const sql::CreateSchema& statement, CommandSession& session) {
   if (statement.ifNotExists && session.catalog().findSchema(name)) return;
   SchemaEntry schema{name, {}, statement.comment, {}};
   schema.properties.insert(statement.properties.begin(), statement.properties.end());
-  const std::string place = statement.location ? *statement.location : session.catalog().defaultLocation(name);
+  const std::string place =
+      statement.location ? *statement.location : session.catalog().defaultLocation(name);
   schema.location = session.formats().fileSystems().resolve(place).uri();
   try {
     session.catalog().createSchema(schema);
@@ -40,7 +43,8 @@ void createSchema(const sql::CreateSchema& statement, CommandSession& session) {
 void dropSchema(const sql::DropSchema& statement, CommandSession& session) {
   const SchemaName name = qualifySchema(statement.schema, session.names());
   if (name.schema == kDefaultSchema) {
-    throw Error("UNSUPPORTED_FEATURE.DROP_DATABASE", "The schema " + name.quoted() + " is always there.", {{"database", name.quoted()}});
+    throw Error("UNSUPPORTED_FEATURE.DROP_DATABASE", "The schema " + name.quoted() + " is always there.",
+                {{"database", name.quoted()}});
   }
   const auto schema = session.catalog().findSchema(name);
   if (!schema && statement.ifExists) return;
@@ -55,12 +59,14 @@ void dropSchema(const sql::DropSchema& statement, CommandSession& session) {
 void useSchema(const sql::UseSchema& statement, CommandSession& session) {
   const sql::Name& parts = statement.schema;
   if (statement.isCatalog) return useCatalog(parts.back(), session);
-  if (parts.size() == 1 && session.catalog().hasCatalog(toLowerAscii(parts[0]))) return useCatalog(parts[0], session);
+  if (parts.size() == 1 && session.catalog().hasCatalog(toLowerAscii(parts[0])))
+    return useCatalog(parts[0], session);
   sql::Name below = parts;
   if (below.size() > 1 && session.catalog().hasCatalog(toLowerAscii(below[0]))) below.erase(below.begin());
   if (below.size() > 1) {
     below.insert(below.begin(), session.names().catalog);
-    throw Error("SCHEMA_NOT_FOUND", "There is no schema " + quotedName(below) + ".", {{"schemaName", quotedName(below)}});
+    throw Error("SCHEMA_NOT_FOUND", "There is no schema " + quotedName(below) + ".",
+                {{"schemaName", quotedName(below)}});
   }
   const SchemaEntry schema = session.catalog().requireSchema(qualifySchema(below, session.names()));
   session.setNames({schema.name.catalog, schema.name.schema});
@@ -82,8 +88,10 @@ CommandResult run(const sql::UseSchema& statement, CommandSession& session) {
 }
 
 CommandResult run(const sql::DescribeSchema& statement, CommandSession& session) {
-  const SchemaEntry schema = session.catalog().requireSchema(qualifySchema(statement.schema, session.names()));
-  const SchemaPtr columns = DataType::structOf({{"info_name", stringType(), false}, {"info_value", stringType()}});
+  const SchemaEntry schema =
+      session.catalog().requireSchema(qualifySchema(statement.schema, session.names()));
+  const SchemaPtr columns =
+      DataType::structOf({{"info_name", stringType(), false}, {"info_value", stringType()}});
   RowBuilder rows(columns);
   const auto add = [&](const char* name, const std::string& value) {
     rows.addText(name);
@@ -95,7 +103,8 @@ CommandResult run(const sql::DescribeSchema& statement, CommandSession& session)
   add("Location", session.formats().fileSystems().resolve(schema.location).uri());
   if (statement.extended) {
     std::string properties;
-    for (const auto& [key, value] : schema.properties) properties += (properties.empty() ? "" : ", ") + ("(" + key + "," + value + ")");
+    for (const auto& [key, value] : schema.properties)
+      properties += (properties.empty() ? "" : ", ") + ("(" + key + "," + value + ")");
     add("Properties", properties.empty() ? "" : "(" + properties + ")");
   }
   return {columns, {rows.finish()}};

@@ -26,10 +26,13 @@ CommandResult run(const sql::SetConf& statement, CommandSession& session) {
 
 CommandResult run(const sql::GetConf& statement, CommandSession& session) {
   if (statement.key) {
-    return settingRows({{*statement.key, shownSetting(*statement.key, session.lookUp(*statement.key)).value_or("<undefined>")}});
+    return settingRows(
+        {{*statement.key,
+          shownSetting(*statement.key, session.lookUp(*statement.key)).value_or("<undefined>")}});
   }
   std::vector<std::pair<std::string, std::string>> all;
-  for (const ConfigKey& key : configKeys()) all.emplace_back(key.name, session.lookUp(std::string(key.name)).value_or(""));
+  for (const ConfigKey& key : configKeys())
+    all.emplace_back(key.name, session.lookUp(std::string(key.name)).value_or(""));
   return settingRows(all);
 }
 

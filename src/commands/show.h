@@ -18,9 +18,10 @@ struct ListedName {
   std::optional<TableEntry> entry = {};
 };
 
-// Tables and views of a schema (the current one where `schema` is empty) whose names match, and the temporary views that are
-// seen from everywhere, at the end. Throws Error SCHEMA_NOT_FOUND.
-std::vector<ListedName> listNames(const sql::Name& schema, const std::optional<std::string>& pattern, bool viewsOnly, CommandSession& session);
+// Tables and views of a schema (the current one where `schema` is empty) whose names match, and the temporary
+// views that are seen from everywhere, at the end. Throws Error SCHEMA_NOT_FOUND.
+std::vector<ListedName> listNames(const sql::Name& schema, const std::optional<std::string>& pattern,
+                                  bool viewsOnly, CommandSession& session);
 
 // Names of the functions that there are, sorted.
 std::vector<std::string> functionNames(const std::optional<std::string>& pattern);

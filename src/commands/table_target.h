@@ -11,8 +11,8 @@ namespace thalweg {
 
 struct TableTarget {
   std::string provider;
-  std::string address;               // of the table
-  std::optional<TableEntry> entry;   // empty for delta.`/path`
+  std::string address;              // of the table
+  std::optional<TableEntry> entry;  // empty for delta.`/path`
 
   bool isDelta() const;
   // As messages and results name it: spark_catalog.default.t, or delta.`/path`.
@@ -22,15 +22,16 @@ struct TableTarget {
 // {"delta", "/path"}: a format and a path, no name of the catalog.
 bool isPathName(const sql::Name& name);
 
-// The table of a name, as written. Throws Error TABLE_OR_VIEW_NOT_FOUND, and EXPECT_TABLE_NOT_VIEW naming the `operation` where
-// it is a view, a temporary one included.
+// The table of a name, as written. Throws Error TABLE_OR_VIEW_NOT_FOUND, and EXPECT_TABLE_NOT_VIEW naming the
+// `operation` where it is a view, a temporary one included.
 TableTarget requireTable(const sql::Name& name, CommandSession& session, const std::string& operation);
 
 // The same name's entry, a view or a table; nothing where there is none or the name is a path's.
 std::optional<TableEntry> findEntry(const sql::Name& name, CommandSession& session);
 
 // A Delta table's handle. Throws Error DELTA_ONLY_OPERATION for another provider's table.
-std::shared_ptr<delta::DeltaLog> requireDelta(const TableTarget& target, CommandSession& session, const std::string& operation);
+std::shared_ptr<delta::DeltaLog> requireDelta(const TableTarget& target, CommandSession& session,
+                                              const std::string& operation);
 
 // A table's columns as they are now, and which of them it is partitioned by.
 struct TableColumns {

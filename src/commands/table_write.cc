@@ -8,7 +8,8 @@
 namespace thalweg {
 namespace {
 
-std::unique_ptr<BatchWrite> beginWrite(const TableTarget& target, const TableWrite& write, const SchemaPtr& columns, CommandSession& session) {
+std::unique_ptr<BatchWrite> beginWrite(const TableTarget& target, const TableWrite& write,
+                                       const SchemaPtr& columns, CommandSession& session) {
   const FormatProvider& provider = session.formats().find(target.provider);
   if (!provider.openBatchWrite) throw unsupported("Writing the format '" + provider.name + "' as a batch");
   WriteDefinition definition;
@@ -17,20 +18,24 @@ std::unique_ptr<BatchWrite> beginWrite(const TableTarget& target, const TableWri
   definition.path = target.address;
   definition.partitionColumns = write.partitionedBy;
   definition.timeZone = session.lookUp("spark.sql.session.timeZone").value_or("UTC");
-  return provider.openBatchWrite(definition, session.formats().fileSystems(), write.overwrite ? SaveMode::Overwrite : SaveMode::Append, columns);
+  return provider.openBatchWrite(definition, session.formats().fileSystems(),
+                                 write.overwrite ? SaveMode::Overwrite : SaveMode::Append, columns);
 }
 
 // Which rows an overwrite replaces may hang on a setting; what is not built is not taken for the whole table.
 void refuseDynamicOverwrite(const TableWrite& write, const TableColumns& columns, CommandSession& session) {
   if (!write.overwrite || columns.partitionedBy.empty()) return;
-  if (equalsIgnoreCase(session.lookUp("spark.sql.sources.partitionOverwriteMode").value_or("static"), "dynamic")) {
-    throw unsupported("INSERT OVERWRITE of single partitions (spark.sql.sources.partitionOverwriteMode=dynamic)");
+  if (equalsIgnoreCase(session.lookUp("spark.sql.sources.partitionOverwriteMode").value_or("static"),
+                       "dynamic")) {
+    throw unsupported(
+        "INSERT OVERWRITE of single partitions (spark.sql.sources.partitionOverwriteMode=dynamic)");
   }
 }
 
 void refuseStream(const LogicalPtr& rows) {
   if (!rows->isStreaming()) return;
-  throw Error("CALL_ON_STREAMING_DATASET_UNSUPPORTED", "`write` cannot be called on a streaming DataFrame; use writeStream.",
+  throw Error("CALL_ON_STREAMING_DATASET_UNSUPPORTED",
+              "`write` cannot be called on a streaming DataFrame; use writeStream.",
               {{"methodName", "`write`"}});
 }
 
@@ -43,7 +48,8 @@ void insertAssigned(const TableWrite& write, CommandSession& session, Assign ass
   const SchemaPtr data = schemaOf(*write.rows);
   ColumnAssignment assignment = assign(*columns.schema, *data, target.shownName());
   auto sink = beginWrite(target, write, assignment.written, session);
-  const auto assigned = withStoreAssignment(std::move(sink), data, std::move(assignment), session.batchContext());
+  const auto assigned =
+      withStoreAssignment(std::move(sink), data, std::move(assignment), session.batchContext());
   session.run(write.rows, *assigned);
 }
 
@@ -56,12 +62,16 @@ Existing existingTable(const TableSave& save, CommandSession& session) {
   if (save.mode == SaveMode::Ignore) return Existing::Done;
   if (save.mode == SaveMode::ErrorIfExists) throw tableAlreadyExists(entry->name);
   if (entry->isView()) {
-    throw Error("_LEGACY_ERROR_TEMP_1158", "Rows cannot be saved into the view " + entry->name.quoted() + ".", {});
+    throw Error("_LEGACY_ERROR_TEMP_1158", "Rows cannot be saved into the view " + entry->name.quoted() + ".",
+                {});
   }
   if (!equalsIgnoreCase(entry->provider, session.formats().find(save.provider).name)) {
     throw Error("_LEGACY_ERROR_TEMP_1159",
-                "The table " + entry->name.dotted() + " is one of " + entry->provider + ", and the write says " + save.provider + ".",
-                {{"tableName", entry->name.dotted()}, {"existingProvider", entry->provider}, {"specifiedProvider", save.provider}});
+                "The table " + entry->name.dotted() + " is one of " + entry->provider +
+                    ", and the write says " + save.provider + ".",
+                {{"tableName", entry->name.dotted()},
+                 {"existingProvider", entry->provider},
+                 {"specifiedProvider", save.provider}});
   }
   return Existing::Write;
 }
@@ -95,10 +105,14 @@ void makeTable(const TableSave& save, CommandSession& session) {
 
 }  // namespace
 
-void insertByPosition(const TableWrite& write, CommandSession& session) { insertAssigned(write, session, assignByPosition); }
+void insertByPosition(const TableWrite& write, CommandSession& session) {
+  insertAssigned(write, session, assignByPosition);
+}
 
 void insertByName(const TableWrite& write, CommandSession& session) {
-  insertAssigned(write, session, [](const Schema& columns, const Schema& data, const std::string&) { return assignByName(columns, data); });
+  insertAssigned(write, session, [](const Schema& columns, const Schema& data, const std::string&) {
+    return assignByName(columns, data);
+  });
 }
 
 void insertIntoList(const TableWrite& write, const std::vector<std::string>& list, CommandSession& session) {
@@ -113,7 +127,8 @@ void saveAsTable(const TableSave& save, CommandSession& session) {
     if (!pathHasTable(save.write.table, session)) return makeTable(save, session);
     if (save.mode == SaveMode::Ignore) return;
     if (save.mode == SaveMode::ErrorIfExists) {
-      throw Error("DELTA_PATH_EXISTS", "There is already a Delta table at " + save.write.table[1] + ".", {{"path", save.write.table[1]}});
+      throw Error("DELTA_PATH_EXISTS", "There is already a Delta table at " + save.write.table[1] + ".",
+                  {{"path", save.write.table[1]}});
     }
   } else {
     const Existing existing = existingTable(save, session);

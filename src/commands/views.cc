@@ -13,12 +13,14 @@ namespace thalweg {
 namespace {
 
 // What a query's meaning depends on: kept with a stored view.
-constexpr const char* kCapturedSettings[] = {"spark.sql.ansi.enabled", "spark.sql.caseSensitive", "spark.sql.session.timeZone",
-                                             "spark.sql.timestampType", "spark.sql.sources.default"};
+constexpr const char* kCapturedSettings[] = {"spark.sql.ansi.enabled", "spark.sql.caseSensitive",
+                                             "spark.sql.session.timeZone", "spark.sql.timestampType",
+                                             "spark.sql.sources.default"};
 
 std::string withComment(const std::optional<std::string>& comment, const std::string& metadata) {
   if (!comment) return metadata.empty() ? "{}" : metadata;
-  return nlohmann::json({{"comment", *comment}}).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json({{"comment", *comment}})
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string columnList(const std::vector<std::string>& names) {
@@ -34,28 +36,36 @@ std::vector<std::string> namesOf(const Schema& schema) {
 }
 
 // The view's columns over its query's: renamed and described as the statement says.
-SchemaPtr declaredColumns(const sql::CreateView& statement, const Schema& query, const std::string& viewName) {
+SchemaPtr declaredColumns(const sql::CreateView& statement, const Schema& query,
+                          const std::string& viewName) {
   const auto& names = statement.columns;
   if (!names.empty() && names.size() != query.fields().size()) {
     const bool few = query.fields().size() < names.size();
-    throw Error(few ? "CREATE_VIEW_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS" : "CREATE_VIEW_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS",
-                fmt::format("The view {} names {} columns, and its query has {}.", viewName, names.size(), query.fields().size()),
-                {{"viewName", viewName}, {"viewColumns", columnList(names)}, {"dataColumns", columnList(namesOf(query))}});
+    throw Error(few ? "CREATE_VIEW_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS"
+                    : "CREATE_VIEW_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS",
+                fmt::format("The view {} names {} columns, and its query has {}.", viewName, names.size(),
+                            query.fields().size()),
+                {{"viewName", viewName},
+                 {"viewColumns", columnList(names)},
+                 {"dataColumns", columnList(namesOf(query))}});
   }
   std::vector<StructField> fields = query.fields();
   std::set<std::string> seen;
   for (size_t i = 0; i < fields.size(); ++i) {
     if (!names.empty()) fields[i].name = names[i];
-    if (i < statement.columnComments.size()) fields[i].metadata = withComment(statement.columnComments[i], fields[i].metadata);
+    if (i < statement.columnComments.size())
+      fields[i].metadata = withComment(statement.columnComments[i], fields[i].metadata);
     if (!seen.insert(toLowerAscii(fields[i].name)).second) {
-      throw Error("COLUMN_ALREADY_EXISTS", "The view would have two columns " + quotedName({fields[i].name}) + ": name them apart.",
+      throw Error("COLUMN_ALREADY_EXISTS",
+                  "The view would have two columns " + quotedName({fields[i].name}) + ": name them apart.",
                   {{"columnName", quotedName({toLowerAscii(fields[i].name)})}});
     }
   }
   return DataType::structOf(std::move(fields));
 }
 
-ViewDefinition definitionOf(const std::string& text, const Schema& columns, const Schema& query, CommandSession& session) {
+ViewDefinition definitionOf(const std::string& text, const Schema& columns, const Schema& query,
+                            CommandSession& session) {
   ViewDefinition view{text, session.names(), {}, toSchemaJson(columns), toSchemaJson(query)};
   for (const char* key : kCapturedSettings) {
     if (const auto value = session.lookUp(key)) view.settings[key] = *value;
@@ -66,8 +76,11 @@ ViewDefinition definitionOf(const std::string& text, const Schema& columns, cons
 CommandResult createTemporaryView(const sql::CreateView& statement, CommandSession& session) {
   if (statement.view.size() > 1) {
     const sql::Name qualifier(statement.view.begin(), statement.view.end() - 1);
-    throw Error("INVALID_TEMP_OBJ_QUALIFIER", "A temporary view's name has one part: leave out " + quotedName(qualifier) + ".",
-                {{"objectType", "VIEW"}, {"objectName", quotedName({statement.view.back()})}, {"qualifier", quotedName(qualifier)}});
+    throw Error("INVALID_TEMP_OBJ_QUALIFIER",
+                "A temporary view's name has one part: leave out " + quotedName(qualifier) + ".",
+                {{"objectType", "VIEW"},
+                 {"objectName", quotedName({statement.view.back()})},
+                 {"qualifier", quotedName(qualifier)}});
   }
   const std::string& name = statement.view.back();
   const TempViews where = statement.global ? TempViews::Global : TempViews::Session;
@@ -78,7 +91,8 @@ CommandResult createTemporaryView(const sql::CreateView& statement, CommandSessi
   if (!statement.columns.empty()) {
     const std::vector<AttributePtr> output = visibleOutput(*plan);
     std::vector<ExpressionPtr> renamed;
-    for (size_t i = 0; i < output.size(); ++i) renamed.push_back(std::make_shared<Alias>(output[i], columns->fields()[i].name));
+    for (size_t i = 0; i < output.size(); ++i)
+      renamed.push_back(std::make_shared<Alias>(output[i], columns->fields()[i].name));
     plan = std::make_shared<LogicalProject>(std::move(renamed), std::move(plan));
   }
   session.addTempView(where, name, std::move(plan), statement.orReplace);
@@ -92,7 +106,8 @@ CommandResult createStoredView(const sql::CreateView& statement, CommandSession&
   if (existing && statement.ifNotExists) return {};
   if (existing && !statement.orReplace) throw tableAlreadyExists(name);
   if (existing && !existing->isView()) {
-    throw Error("EXPECT_VIEW_NOT_TABLE.NO_ALTERNATIVE", name.quoted() + " is a table, and CREATE OR REPLACE VIEW replaces views only.",
+    throw Error("EXPECT_VIEW_NOT_TABLE.NO_ALTERNATIVE",
+                name.quoted() + " is a table, and CREATE OR REPLACE VIEW replaces views only.",
                 {{"operation", "CREATE OR REPLACE VIEW"}, {"tableName", name.quoted()}});
   }
   checkNewName(statement.view.back());
@@ -102,9 +117,12 @@ CommandResult createStoredView(const sql::CreateView& statement, CommandSession&
   entry.kind = TableKind::View;
   entry.comment = statement.comment;
   entry.properties.insert(statement.properties.begin(), statement.properties.end());
-  entry.view = definitionOf(statement.queryText, *declaredColumns(statement, *query, name.quoted()), *query, session);
-  if (existing) session.catalog().replace(entry);
-  else session.catalog().create(entry);
+  entry.view =
+      definitionOf(statement.queryText, *declaredColumns(statement, *query, name.quoted()), *query, session);
+  if (existing)
+    session.catalog().replace(entry);
+  else
+    session.catalog().create(entry);
   return {};
 }
 
@@ -112,7 +130,8 @@ CommandResult createStoredView(const sql::CreateView& statement, CommandSession&
 
 CommandResult run(const sql::CreateView& statement, CommandSession& session) {
   if (!statement.query) throw unsupported("CREATE VIEW … USING a format");
-  return statement.temporary || statement.global ? createTemporaryView(statement, session) : createStoredView(statement, session);
+  return statement.temporary || statement.global ? createTemporaryView(statement, session)
+                                                 : createStoredView(statement, session);
 }
 
 CommandResult alterView(const sql::AlterTable& statement, CommandSession& session) {
@@ -124,7 +143,8 @@ CommandResult alterView(const sql::AlterTable& statement, CommandSession& sessio
   auto entry = findEntry(name, session);
   if (!entry) throw nameNotFound(name);
   if (!entry->isView()) {
-    throw Error("EXPECT_VIEW_NOT_TABLE.NO_ALTERNATIVE", entry->name.quoted() + " is a table, and ALTER VIEW changes views.",
+    throw Error("EXPECT_VIEW_NOT_TABLE.NO_ALTERNATIVE",
+                entry->name.quoted() + " is a table, and ALTER VIEW changes views.",
                 {{"operation", "ALTER VIEW ... AS"}, {"tableName", entry->name.quoted()}});
   }
   const SchemaPtr query = schemaOf(*session.resolveForView(*statement.query, entry->name));
@@ -134,6 +154,8 @@ CommandResult alterView(const sql::AlterTable& statement, CommandSession& sessio
   return {};
 }
 
-SchemaPtr viewColumns(const TableEntry& view) { return parseSchemaJson(view.view->columns); }
+SchemaPtr viewColumns(const TableEntry& view) {
+  return parseSchemaJson(view.view->columns);
+}
 
 }  // namespace thalweg

@@ -1,4 +1,5 @@
-// What a table's name in a query means: a temporary view, a format and a path, or the catalog's table or view.
+// What a table's name in a query means: a temporary view, a format and a path, or the catalog's table or
+// view.
 #include <spark/connect/relations.pb.h>
 
 #include "common/error.h"
@@ -24,7 +25,8 @@ LogicalPtr withLatestTables(const LogicalPtr& plan) {
   });
 }
 
-LogicalPtr temporaryView(const std::vector<std::string>& name, const TemporaryViews& own, const TemporaryViews& global) {
+LogicalPtr temporaryView(const std::vector<std::string>& name, const TemporaryViews& own,
+                         const TemporaryViews& global) {
   if (name.size() == 1) return own.find(name[0]);
   if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema)) return global.find(name[1]);
   return nullptr;
@@ -32,20 +34,25 @@ LogicalPtr temporaryView(const std::vector<std::string>& name, const TemporaryVi
 
 void refuseTimeTravel(const TableName& view, const Options& options) {
   if (!options.has("versionAsOf") && !options.has("timestampAsOf")) return;
-  throw Error("UNSUPPORTED_FEATURE.TIME_TRAVEL", view.quoted() + " is a view, and has no versions to travel to.", {{"relationId", view.quoted()}});
+  throw Error("UNSUPPORTED_FEATURE.TIME_TRAVEL",
+              view.quoted() + " is a view, and has no versions to travel to.",
+              {{"relationId", view.quoted()}});
 }
 
 void checkNesting(const TableName& view, const std::vector<TableName>& outer) {
   const auto same = std::find(outer.begin(), outer.end(), view);
   if (same != outer.end()) {
-    throw Error("RECURSIVE_VIEW", "The view " + view.quoted() + " reads itself.", {{"viewIdent", view.quoted()}, {"newPath", view.quoted()}});
+    throw Error("RECURSIVE_VIEW", "The view " + view.quoted() + " reads itself.",
+                {{"viewIdent", view.quoted()}, {"newPath", view.quoted()}});
   }
   if (outer.size() < kMaxViewDepth) return;
-  throw Error("VIEW_EXCEED_MAX_NESTED_DEPTH", "Views are nested more than " + std::to_string(kMaxViewDepth) + " deep.",
+  throw Error("VIEW_EXCEED_MAX_NESTED_DEPTH",
+              "Views are nested more than " + std::to_string(kMaxViewDepth) + " deep.",
               {{"viewName", view.quoted()}, {"maxNestedDepth", std::to_string(kMaxViewDepth)}});
 }
 
-// The view's columns as they were declared, over its query's as they are now: found by name, cast where a type has changed.
+// The view's columns as they were declared, over its query's as they are now: found by name, cast where a
+// type has changed.
 LogicalPtr declaredColumns(const TableEntry& view, const LogicalPtr& plan) {
   const SchemaPtr declared = parseSchemaJson(view.view->columns);
   const SchemaPtr queried = parseSchemaJson(view.view->queryColumns);
@@ -53,11 +60,18 @@ LogicalPtr declaredColumns(const TableEntry& view, const LogicalPtr& plan) {
   std::vector<ExpressionPtr> columns;
   for (size_t i = 0; i < declared->fields().size(); ++i) {
     const std::string& name = queried->fields().at(i).name;
-    const auto column = std::find_if(output.begin(), output.end(), [&](const AttributePtr& one) { return equalsIgnoreCase(one->name(), name); });
+    const auto column = std::find_if(output.begin(), output.end(), [&](const AttributePtr& one) {
+      return equalsIgnoreCase(one->name(), name);
+    });
     if (column == output.end()) {
       throw Error("INCOMPATIBLE_VIEW_SCHEMA_CHANGE",
-                  "The query of the view " + view.name.quoted() + " no longer gives the column " + quotedName({name}) + ": make the view anew.",
-                  {{"viewName", view.name.quoted()}, {"colName", quotedName({name})}, {"expectedNum", "1"}, {"actualCols", ""}, {"suggestion", ""}});
+                  "The query of the view " + view.name.quoted() + " no longer gives the column " +
+                      quotedName({name}) + ": make the view anew.",
+                  {{"viewName", view.name.quoted()},
+                   {"colName", quotedName({name})},
+                   {"expectedNum", "1"},
+                   {"actualCols", ""},
+                   {"suggestion", ""}});
     }
     const StructField& field = declared->fields()[i];
     columns.push_back(std::make_shared<Alias>(castTo(*column, field.type, CastMode::Ansi), field.name));
@@ -72,18 +86,21 @@ NameScope Session::names() const {
   return names_;
 }
 
-LogicalPtr Session::findRelation(const std::vector<std::string>& name, const Options& options, bool streaming, const ResolutionScope& scope,
-                                 const CancellationToken& cancellation) {
+LogicalPtr Session::findRelation(const std::vector<std::string>& name, const Options& options, bool streaming,
+                                 const ResolutionScope& scope, const CancellationToken& cancellation) {
   if (const LogicalPtr view = temporaryView(name, views_, server_->globalViews)) {
     if (!scope.ofStoredView) return withLatestTables(view);
     if (scope.inSession) {
       const std::string outer = scope.views.back().quoted();
-      throw Error("INVALID_TEMP_OBJ_REFERENCE", "The stored view " + outer + " cannot read the temporary view " + quotedName(name) + ".",
-                  {{"obj", "VIEW"}, {"objName", outer}, {"tempObj", "VIEW"}, {"tempObjName", quotedName(name)}});
+      throw Error(
+          "INVALID_TEMP_OBJ_REFERENCE",
+          "The stored view " + outer + " cannot read the temporary view " + quotedName(name) + ".",
+          {{"obj", "VIEW"}, {"objName", outer}, {"tempObj", "VIEW"}, {"tempObjName", quotedName(name)}});
     }
   }
   // delta.`/path`: a format and a path.
-  if (name.size() == 2 && name[1].find('/') != std::string::npos) return tableRelation(name[0], name[1], nullptr, options, streaming);
+  if (name.size() == 2 && name[1].find('/') != std::string::npos)
+    return tableRelation(name[0], name[1], nullptr, options, streaming);
   const TableName whole = qualifyTable(name, scope.names);
   const auto entry = server_->catalog.find(whole);
   if (!entry) return nullptr;
@@ -92,8 +109,8 @@ LogicalPtr Session::findRelation(const std::vector<std::string>& name, const Opt
   return viewRelation(*entry, scope, cancellation);
 }
 
-LogicalPtr Session::tableRelation(const std::string& providerName, const std::string& address, const TableEntry* entry, const Options& options,
-                                  bool streaming) {
+LogicalPtr Session::tableRelation(const std::string& providerName, const std::string& address,
+                                  const TableEntry* entry, const Options& options, bool streaming) {
   const FormatProvider& provider = server_->formats.find(providerName);
   ReadDefinition definition;
   // What CREATE TABLE … OPTIONS said; a Delta table has its own properties in its log.
@@ -110,9 +127,11 @@ LogicalPtr Session::tableRelation(const std::string& providerName, const std::st
   return tableScan(provider.openTable(definition, server_->formats.fileSystems()));
 }
 
-LogicalPtr Session::viewRelation(const TableEntry& view, const ResolutionScope& outer, const CancellationToken& cancellation) {
+LogicalPtr Session::viewRelation(const TableEntry& view, const ResolutionScope& outer,
+                                 const CancellationToken& cancellation) {
   checkNesting(view.name, outer.views);
-  ResolutionScope scope{view.view->scope, view.view->settings, outer.views, /*ofStoredView=*/true, /*inSession=*/false};
+  ResolutionScope scope{view.view->scope, view.view->settings, outer.views, /*ofStoredView=*/true,
+                        /*inSession=*/false};
   scope.views.push_back(view.name);
   spark::connect::Relation query;
   sql::ParseOptions options;

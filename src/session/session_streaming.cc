@@ -11,9 +11,11 @@
 #include "common/logging.h"
 #include "common/secret.h"
 #include "common/uuid.h"
+#include "plan/analyze/streaming_rules.h"
 #include "session/session.h"
 #include "session/statement_session.h"
 #include "session/timer.h"
+#include "streaming/watermark/watermark_tracker.h"
 #include "sinks/memory/memory_sink.h"
 #include "sql/parser.h"
 #include "types/text/intervals.h"
@@ -46,40 +48,16 @@ Trigger triggerOf(const proto::WriteStreamOperationStart& start) {
   }
 }
 
-const char* nameOf(OutputMode mode) {
-  return mode == OutputMode::Append ? "append" : mode == OutputMode::Update ? "update" : "complete";
-}
-
-// Which operators may stand over a stream, whatever the mode.
-void checkOperators(const LogicalNode& node) {
-  if (node.isStreaming()) {
-    switch (node.kind()) {
-      case LogicalKind::Aggregate: throw unsupported("An aggregation over a stream");
-      case LogicalKind::Deduplicate: throw unsupported("Deduplication over a stream");
-      case LogicalKind::Sort:
-        throw Error("_LEGACY_ERROR_TEMP_3102", "A stream can be sorted only after an aggregation, in complete mode.",
-                    {{"msg", "Sorting is not supported on streaming DataFrames/Datasets"}});
-      case LogicalKind::Limit: throw unsupported("limit, offset and tail over a stream");
-      case LogicalKind::Union:
-        for (const LogicalPtr& child : node.children()) {
-          if (child->isStreaming()) continue;
-          throw Error("_LEGACY_ERROR_TEMP_3102", "A union of a stream with a static DataFrame is not supported.",
-                      {{"msg", "Union between streaming and batch DataFrames/Datasets is not supported"}});
-        }
-        break;
-      default: break;
-    }
+// Operators that keep state between batches: legal, and not built yet.
+void refuseState(const LogicalNode& node) {
+  if (!node.isStreaming()) return;
+  switch (node.kind()) {
+    case LogicalKind::Aggregate: throw unsupported("An aggregation over a stream");
+    case LogicalKind::Deduplicate: throw unsupported("Deduplication over a stream");
+    case LogicalKind::Limit: throw unsupported("limit over a stream");
+    default: break;
   }
-  for (const LogicalPtr& child : node.children()) checkOperators(*child);
-}
-
-void checkModeOfPlan(const LogicalNode& plan, OutputMode mode) {
-  checkOperators(plan);
-  if (mode == OutputMode::Complete) {
-    throw Error("STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION",
-                "The output mode complete needs an aggregation over the stream.",
-                {{"outputMode", nameOf(mode)}, {"operation", "no streaming aggregations"}});
-  }
+  for (const LogicalPtr& child : node.children()) refuseState(*child);
 }
 
 void setQueryId(const StreamingQuery& query, proto::StreamingQueryInstanceId* id) {
@@ -139,7 +117,8 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
     throw Error("WRITE_STREAM_NOT_ALLOWED", "`writeStream` can be called only on a streaming DataFrame.", {});
   }
   const OutputMode mode = outputModeOf(start.output_mode());
-  checkModeOfPlan(*plan, mode);
+  checkStreamingPlan(*plan, mode);
+  refuseState(*plan);
 
   WriteDefinition write;
   for (const auto& [name, value] : start.options()) write.options.set(name, value);
@@ -193,6 +172,7 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
 
   definition.timeZone = write.timeZone;
   for (const auto& [key, value] : loggedConfigurationDefaults()) definition.loggedConfiguration[key] = lookUp(key).value_or(value);
+  parseWatermarkPolicy(definition.loggedConfiguration.at("spark.sql.streaming.multipleWatermarkPolicy"));
   auto number = [&](const char* key, int64_t fallback) { return parseDurationMs(setting(key)).value_or(fallback); };
   definition.pollingDelayMs = std::clamp<int64_t>(number("spark.sql.streaming.pollingDelay", 10), 1, 3'600'000);
   definition.minBatchesToRetain = std::max<int64_t>(2, number("spark.sql.streaming.minBatchesToRetain", 100));

@@ -8,39 +8,63 @@
 
 namespace thalweg {
 
-Catalog& StatementSession::catalog() { return session_.server_->catalog; }
-const FormatRegistry& StatementSession::formats() { return session_.server_->formats; }
-std::shared_ptr<delta::DeltaLog> StatementSession::deltaLog(const Location& table) { return session_.server_->deltaLogs->get(table); }
+Catalog& StatementSession::catalog() {
+  return session_.server_->catalog;
+}
+const FormatRegistry& StatementSession::formats() {
+  return session_.server_->formats;
+}
+std::shared_ptr<delta::DeltaLog> StatementSession::deltaLog(const Location& table) {
+  return session_.server_->deltaLogs->get(table);
+}
 
-NameScope StatementSession::names() { return session_.names(); }
+NameScope StatementSession::names() {
+  return session_.names();
+}
 
 void StatementSession::setNames(NameScope names) {
   std::lock_guard lock(session_.mutex_);
   session_.names_ = std::move(names);
 }
 
-std::optional<std::string> StatementSession::lookUp(const std::string& key) const { return session_.lookUp(key); }
-void StatementSession::setSetting(const std::string& key, const std::string& value) { session_.setSetting(key, value); }
+std::optional<std::string> StatementSession::lookUp(const std::string& key) const {
+  return session_.lookUp(key);
+}
+void StatementSession::setSetting(const std::string& key, const std::string& value) {
+  session_.setSetting(key, value);
+}
 
 void StatementSession::resetSetting(const std::optional<std::string>& key) {
   std::lock_guard lock(session_.mutex_);
-  if (key) session_.settings_.erase(*key);
-  else session_.settings_.clear();
+  if (key)
+    session_.settings_.erase(*key);
+  else
+    session_.settings_.clear();
 }
 
-TemporaryViews& StatementSession::views(TempViews where) { return where == TempViews::Global ? session_.server_->globalViews : session_.views_; }
+TemporaryViews& StatementSession::views(TempViews where) {
+  return where == TempViews::Global ? session_.server_->globalViews : session_.views_;
+}
 
 void StatementSession::addTempView(TempViews where, const std::string& name, LogicalPtr plan, bool replace) {
   views(where).add(name, std::move(plan), replace);
 }
-bool StatementSession::dropTempView(TempViews where, const std::string& name) { return views(where).drop(name); }
-LogicalPtr StatementSession::findTempView(TempViews where, const std::string& name) { return views(where).find(name); }
-std::vector<std::string> StatementSession::tempViews(TempViews where) { return views(where).names(); }
+bool StatementSession::dropTempView(TempViews where, const std::string& name) {
+  return views(where).drop(name);
+}
+LogicalPtr StatementSession::findTempView(TempViews where, const std::string& name) {
+  return views(where).find(name);
+}
+std::vector<std::string> StatementSession::tempViews(TempViews where) {
+  return views(where).names();
+}
 
 void StatementSession::setCached(const std::string& name, bool cached) {
   std::lock_guard lock(session_.mutex_);
-  if (cached) session_.cachedNames_.insert(name);
-  else session_.cachedNames_.erase(name);
+  if (cached)
+    session_.cachedNames_.insert(name);
+  else
+    session_.cachedNames_.erase(name);
 }
 
 bool StatementSession::isCached(const std::string& name) {
@@ -53,7 +77,9 @@ void StatementSession::clearCached() {
   session_.cachedNames_.clear();
 }
 
-LogicalPtr StatementSession::resolve(const spark::connect::Relation& query) { return session_.resolve(query, cancellation_); }
+LogicalPtr StatementSession::resolve(const spark::connect::Relation& query) {
+  return session_.resolve(query, cancellation_);
+}
 
 LogicalPtr StatementSession::resolveForView(const spark::connect::Relation& query, const TableName& view) {
   ResolutionScope scope{session_.names(), {}, {view}, /*ofStoredView=*/true, /*inSession=*/true};
@@ -70,7 +96,9 @@ ExpressionPtr StatementSession::resolveConstant(const spark::connect::Expression
   return column->kind() == ExpressionKind::Alias ? column->children()[0] : column;
 }
 
-std::string StatementSession::explain(const LogicalPtr& plan, bool extended) { return session_.explain(plan, extended); }
+std::string StatementSession::explain(const LogicalPtr& plan, bool extended) {
+  return session_.explain(plan, extended);
+}
 
 void StatementSession::run(const LogicalPtr& plan, BatchWrite& write) {
   Execution execution;
@@ -80,6 +108,8 @@ void StatementSession::run(const LogicalPtr& plan, BatchWrite& write) {
   writeRows(*planPhysical(optimize(plan), execution.batch), execution, write);
 }
 
-BatchContext StatementSession::batchContext() const { return session_.batchContext(); }
+BatchContext StatementSession::batchContext() const {
+  return session_.batchContext();
+}
 
 }  // namespace thalweg

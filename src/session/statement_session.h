@@ -9,7 +9,8 @@ namespace thalweg {
 // Lives as long as the statement runs; its plans end when `cancellation` does.
 class StatementSession final : public CommandSession {
  public:
-  StatementSession(Session& session, CancellationToken cancellation) : session_(session), cancellation_(std::move(cancellation)) {}
+  StatementSession(Session& session, CancellationToken cancellation)
+      : session_(session), cancellation_(std::move(cancellation)) {}
 
   Catalog& catalog() override;
   const FormatRegistry& formats() override;

@@ -10,7 +10,8 @@ void TemporaryViews::add(const std::string& name, LogicalPtr plan, bool replace)
   if (replace) {
     views_.insert_or_assign(toLowerAscii(name), std::move(plan));
   } else if (!views_.try_emplace(toLowerAscii(name), std::move(plan)).second) {
-    throw Error("TEMP_TABLE_OR_VIEW_ALREADY_EXISTS", "There is a view '" + name + "' already; replace it, or choose another name.",
+    throw Error("TEMP_TABLE_OR_VIEW_ALREADY_EXISTS",
+                "There is a view '" + name + "' already; replace it, or choose another name.",
                 {{"relationName", "`" + name + "`"}});
   }
 }

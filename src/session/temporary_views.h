@@ -15,7 +15,7 @@ class TemporaryViews {
  public:
   // Throws Error TEMP_TABLE_OR_VIEW_ALREADY_EXISTS where the name is taken and may not be replaced.
   void add(const std::string& name, LogicalPtr plan, bool replace);
-  bool drop(const std::string& name);  // false: there was none
+  bool drop(const std::string& name);              // false: there was none
   LogicalPtr find(const std::string& name) const;  // null: there is none
   std::vector<std::string> names() const;          // lower case, sorted
   void clear();

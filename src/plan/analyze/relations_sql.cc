@@ -103,7 +103,7 @@ LogicalPtr RelationAnalyzer::sqlAggregate(const messages::SqlAggregate& message)
   LogicalPtr child = message.has_input() ? analyze(message.input()) : singleRow();
   const Scope scope = message.has_input() ? scopeOf(*child) : Scope({}, nullptr, context_.functions.caseSensitive);
   const ExpressionAnalyzer selecting(scope, context_);
-  const std::vector<ExpressionPtr> select = selecting.resolveList(message.select());
+  std::vector<ExpressionPtr> select = selecting.resolveList(message.select());
   // GROUP BY and HAVING name input columns first, then aliases of the select list.
   const ExpressionAnalyzer expressions(scope, context_, &select);
   std::vector<ExpressionPtr> grouping;
@@ -113,9 +113,18 @@ LogicalPtr RelationAnalyzer::sqlAggregate(const messages::SqlAggregate& message)
     grouping.push_back(ordinal ? groupingItem(*ordinal, select) : withoutAlias(expressions.resolve(key)));
     refuseAggregate(grouping.back(), "GROUP BY");
   }
+  const ExpressionPtr having = message.has_having() ? expressions.resolve(message.having()) : Literal::of(true);
+  // A window of time may stand in all three places and is one column.
+  std::vector<ExpressionPtr> all = grouping;
+  all.insert(all.end(), select.begin(), select.end());
+  all.push_back(having);
+  child = placeTimeWindows(&all, std::move(child));
+  const auto selectBegin = all.begin() + static_cast<std::ptrdiff_t>(grouping.size());
+  grouping.assign(all.begin(), selectBegin);
+  select.assign(selectBegin, all.end() - 1);
+  const ExpressionPtr condition = all.back();
   if (!message.has_having()) return makeAggregate(grouping, select, child);
 
-  const ExpressionPtr condition = expressions.resolve(message.having());
   const auto kept = std::make_shared<Alias>(booleanCondition(condition), "__having");
   std::vector<ExpressionPtr> results = select;
   results.push_back(kept);
