@@ -54,8 +54,16 @@ class NameRows {
       add(one.name, std::nullopt, space, std::nullopt, "TEMPORARY", true);
       return;
     }
-    add(one.name, one.entry->name.catalog, std::vector{one.schema}, tableComment(*one.entry, session),
+    add(one.name, one.entry->name.catalog, std::vector{one.schema}, commentOf(*one.entry, session),
         std::string(tableKindName(one.entry->kind)), false);
+  }
+  // A table that cannot be read is listed all the same.
+  static std::optional<std::string> commentOf(const TableEntry& entry, CommandSession& session) {
+    try {
+      return tableComment(entry, session);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
   }
   CommandResult finish() { return {schema_, {rows_.finish()}}; }
 

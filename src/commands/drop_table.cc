@@ -18,9 +18,11 @@ bool dropTemporary(const sql::Name& name, CommandSession& session) {
 }  // namespace
 
 void dropEntry(const TableEntry& entry, CommandSession& session) {
+  if (entry.kind != TableKind::Managed) return session.catalog().drop(entry.name);
+  // A place that this server may not use is said before the name is gone.
+  const Location folder = session.formats().fileSystems().resolve(entry.location);
   session.catalog().drop(entry.name);
-  if (entry.kind == TableKind::Managed)
-    removeDroppedFolder(session.catalog(), session.formats().fileSystems().resolve(entry.location));
+  removeDroppedFolder(session.catalog(), folder);
 }
 
 void dropTable(const sql::DropTable& statement, CommandSession& session) {

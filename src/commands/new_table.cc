@@ -171,6 +171,9 @@ bool replaceTable(const NewTable& table, const TableEntry& entry, CommandSession
     if (files.resolve(*table.location).uri() != files.resolve(entry.location).uri())
       throw unsupported("Replacing a table by one at another location");
   }
+  // A DROP that runs meanwhile must not take the files away under the new rows.
+  const FolderLock lock(session.catalog(), entry.location);
+  if (!session.catalog().find(entry.name)) throw tableNotFound(entry.name);
   writeTable(table, entry.location, entry.kind == TableKind::Managed, /*replace=*/true, session);
   return true;
 }
@@ -209,6 +212,14 @@ void createExternal(const NewTable& table, const TableName& name, const Location
   session.catalog().create(entry);
 }
 
+// A place as written; a relative one lies below the schema's, as in Spark.
+std::string placeOf(const NewTable& table, const TableName& name, const SchemaEntry& schema) {
+  if (!table.location) return schema.location + "/" + name.table;
+  const bool relative = !table.location->empty() && table.location->front() != '/' &&
+                        table.location->find(':') == std::string::npos;
+  return relative ? schema.location + "/" + *table.location : *table.location;
+}
+
 }  // namespace
 
 bool createTable(const NewTable& table, CommandSession& session) {
@@ -224,8 +235,7 @@ bool createTable(const NewTable& table, CommandSession& session) {
   if (table.mustExist) throw tableNotFound(name);
   checkNewName(table.name.back());
   const std::string& provider = session.formats().find(table.provider).name;
-  const Location folder = session.formats().fileSystems().resolve(
-      table.location ? *table.location : schema.location + "/" + name.table);
+  const Location folder = session.formats().fileSystems().resolve(placeOf(table, name, schema));
   NewTable made = table;
   made.provider = provider;
   if (table.location) {

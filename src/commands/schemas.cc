@@ -48,11 +48,12 @@ void dropSchema(const sql::DropSchema& statement, CommandSession& session) {
   }
   const auto schema = session.catalog().findSchema(name);
   if (!schema && statement.ifExists) return;
-  if (schema && statement.cascade) {
+  const Location folder =
+      session.formats().fileSystems().resolve(session.catalog().requireSchema(name).location);
+  if (statement.cascade) {
     for (const TableEntry& entry : session.catalog().tables(name)) dropEntry(entry, session);
   }
   session.catalog().dropSchema(name);
-  const Location folder = session.formats().fileSystems().resolve(schema->location);
   if (folder.fileSystem->list(folder.path).empty()) folder.fileSystem->removeTree(folder.path);
 }
 
