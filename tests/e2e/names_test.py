@@ -108,7 +108,7 @@ def dies_in(server, text):
 def after_death(url):
     spark = connect(url)
     assert spark.catalog.listTables() == [], "half a table is seen"
-    assert condition(lambda: spark.table("t")) == "TABLE_OR_VIEW_NOT_FOUND"
+    assert condition(lambda: spark.table("t").schema) == "TABLE_OR_VIEW_NOT_FOUND"
     spark.sql("CREATE TABLE t USING delta AS SELECT 7 id")
     assert rows_of(spark, "SELECT * FROM t") == [(7,)]
     assert spark.sql("DESCRIBE HISTORY t").count() == 1
