@@ -165,16 +165,15 @@ LogicalPtr RelationAnalyzer::sqlValues(const messages::SqlValues& message) {
                   "The values of column col" + std::to_string(fields.size() + 1) + " have types that do not go together.",
                   {{"colName", "`col" + std::to_string(fields.size() + 1) + "`"}});
     }
-    std::unique_ptr<arrow::ArrayBuilder> builder;
-    throwIfFailed(arrow::MakeBuilder(arrow::default_memory_pool(), toArrowType(*type), &builder));
+    arrow::ArrayVector values;
     bool nullable = false;
     for (const ExpressionPtr& value : column) {
       const auto scalar = evaluateConstant(*castTo(value, type, context_.functions.castMode()), evaluation);
       nullable = nullable || !scalar->is_valid;
-      throwIfFailed(builder->AppendScalar(*scalar));
+      values.push_back(valueOrThrow(arrow::MakeArrayFromScalar(*scalar, 1)));
     }
     fields.push_back({"col" + std::to_string(fields.size() + 1), type, nullable});
-    arrays.push_back(valueOrThrow(builder->Finish()));
+    arrays.push_back(valueOrThrow(arrow::Concatenate(values)));
   }
   const SchemaPtr schema = DataType::structOf(std::move(fields));
   const auto batch = arrow::RecordBatch::Make(toArrowSchema(*schema), message.rows_size(), std::move(arrays));

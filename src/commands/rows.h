@@ -14,8 +14,8 @@
 
 namespace thalweg {
 
-// Takes values column after column, row after row; a whole number of rows must have been given at finish. Long values also
-// fill timestamps (microseconds).
+// Takes values column after column, row after row; a whole number of rows must have been given at finish.
+// Long values also fill timestamps (microseconds).
 class RowBuilder {
  public:
   explicit RowBuilder(SchemaPtr schema);
@@ -27,6 +27,7 @@ class RowBuilder {
   void addText(const std::optional<std::string>& value);
   void addTexts(const std::vector<std::string>& values);
   void addMap(const std::map<std::string, std::string>& values);
+  void addMap(const std::map<std::string, std::optional<std::string>>& values);
   std::shared_ptr<arrow::RecordBatch> finish();
 
  private:

@@ -1,4 +1,4 @@
-#include "session/rows.h"
+#include "commands/rows.h"
 
 #include <arrow/api.h>
 
@@ -26,7 +26,9 @@ arrow::ArrayBuilder* RowBuilder::next() {
   return builder;
 }
 
-void RowBuilder::addNull() { throwIfFailed(next()->AppendNull()); }
+void RowBuilder::addNull() {
+  throwIfFailed(next()->AppendNull());
+}
 
 void RowBuilder::addBool(std::optional<bool> value) {
   auto* builder = static_cast<arrow::BooleanBuilder*>(next());
@@ -40,9 +42,12 @@ void RowBuilder::addInt(std::optional<int32_t> value) {
 
 void RowBuilder::addLong(std::optional<int64_t> value) {
   arrow::ArrayBuilder* builder = next();
-  if (!value) throwIfFailed(builder->AppendNull());
-  else if (builder->type()->id() == arrow::Type::TIMESTAMP) throwIfFailed(static_cast<arrow::TimestampBuilder*>(builder)->Append(*value));
-  else throwIfFailed(static_cast<arrow::Int64Builder*>(builder)->Append(*value));
+  if (!value)
+    throwIfFailed(builder->AppendNull());
+  else if (builder->type()->id() == arrow::Type::TIMESTAMP)
+    throwIfFailed(static_cast<arrow::TimestampBuilder*>(builder)->Append(*value));
+  else
+    throwIfFailed(static_cast<arrow::Int64Builder*>(builder)->Append(*value));
 }
 
 void RowBuilder::addText(const std::optional<std::string>& value) {
@@ -53,7 +58,8 @@ void RowBuilder::addText(const std::optional<std::string>& value) {
 void RowBuilder::addTexts(const std::vector<std::string>& values) {
   auto* builder = static_cast<arrow::ListBuilder*>(next());
   throwIfFailed(builder->Append());
-  for (const std::string& value : values) throwIfFailed(static_cast<arrow::StringBuilder*>(builder->value_builder())->Append(value));
+  for (const std::string& value : values)
+    throwIfFailed(static_cast<arrow::StringBuilder*>(builder->value_builder())->Append(value));
 }
 
 void RowBuilder::addMap(const std::map<std::string, std::string>& values) {
@@ -62,6 +68,16 @@ void RowBuilder::addMap(const std::map<std::string, std::string>& values) {
   for (const auto& [key, value] : values) {
     throwIfFailed(static_cast<arrow::StringBuilder*>(builder->key_builder())->Append(key));
     throwIfFailed(static_cast<arrow::StringBuilder*>(builder->item_builder())->Append(value));
+  }
+}
+
+void RowBuilder::addMap(const std::map<std::string, std::optional<std::string>>& values) {
+  auto* builder = static_cast<arrow::MapBuilder*>(next());
+  throwIfFailed(builder->Append());
+  for (const auto& [key, value] : values) {
+    throwIfFailed(static_cast<arrow::StringBuilder*>(builder->key_builder())->Append(key));
+    auto* items = static_cast<arrow::StringBuilder*>(builder->item_builder());
+    throwIfFailed(value ? items->Append(*value) : items->AppendNull());
   }
 }
 
