@@ -31,7 +31,7 @@ constexpr ErrorCondition kConditions[] = {
     {"COLUMN_ALREADY_EXISTS", "42711", Analysis},
     {"COLUMN_NOT_FOUND", "42703", Analysis},
     {"COLUMN_NUMBER_MISMATCH", "42802", IllegalArgument},
-    {"CONCURRENT_QUERY", "XXKST", Spark},
+    {"CONCURRENT_QUERY", "0A000", Spark},
     {"CONCURRENT_STREAM_LOG_UPDATE", "40000", Spark},
     {"CONFLICTING_DIRECTORY_STRUCTURES", "KD009", Spark},
     {"CONFLICTING_PARTITION_COLUMN_NAMES", "KD009", Spark},
@@ -67,7 +67,7 @@ constexpr ErrorCondition kConditions[] = {
     {"DELTA_METADATA_MISMATCH", "42KDG", Analysis},
     {"DELTA_MISSING_DELTA_TABLE", "42P01", Analysis},
     {"DELTA_NOT_NULL_CONSTRAINT_VIOLATED", "23502", Spark},
-    {"DELTA_NO_RECREATABLE_HISTORY_FOUND", "KD009", Analysis},
+    {"DELTA_NO_RECREATABLE_HISTORY_FOUND", "KD006", Analysis},
     {"DELTA_NULL_SCHEMA_IN_STREAMING_WRITE", "42P18", Analysis},
     {"DELTA_ONLY_OPERATION", "0AKDD", Analysis},
     {"DELTA_OPERATION_NOT_ALLOWED", "0AKDC", Analysis},
@@ -208,6 +208,7 @@ constexpr ErrorCondition kConditions[] = {
     {"WRONG_COMMAND_FOR_OBJECT_TYPE", "42809", Analysis},
     {"WRONG_NUM_ARGS", "42605", Analysis},
     {"_LEGACY_ERROR_TEMP_0029", "", Parse},
+    {"_LEGACY_ERROR_TEMP_1039", "", Analysis},
     {"_LEGACY_ERROR_TEMP_1158", "", Analysis},
     {"_LEGACY_ERROR_TEMP_1159", "", Analysis},
     {"_LEGACY_ERROR_TEMP_1194", "", Analysis},
@@ -216,6 +217,7 @@ constexpr ErrorCondition kConditions[] = {
     {"_LEGACY_ERROR_TEMP_2048", "", IllegalArgument},
     {"_LEGACY_ERROR_TEMP_3060", "", Analysis},
     {"_LEGACY_ERROR_TEMP_3102", "", Analysis},
+    {"_LEGACY_ERROR_TEMP_3231", "", IllegalArgument},
 };
 
 const std::unordered_map<std::string_view, const ErrorCondition*>& conditionIndex() {

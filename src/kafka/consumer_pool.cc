@@ -37,6 +37,8 @@ ClientHandle::Settings fetchSettings(const KafkaClientConfig& config, const Kafk
   if (!config.settings.contains("fetch.wait.max.ms")) {
     settings["fetch.wait.max.ms"] = std::to_string(budget.longestWait.count());
   }
+  // A response that is lost holds up its connection for so long: Java's default of request.timeout.ms, half of librdkafka's.
+  if (!config.settings.contains("socket.timeout.ms")) settings["socket.timeout.ms"] = "30000";
   return settings;
 }
 

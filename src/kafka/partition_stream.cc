@@ -133,17 +133,21 @@ void PartitionStream::waitForOne(const KafkaRange& range) {
 PartitionStream::Step PartitionStream::take(const KafkaRange& range, rd_kafka_message_t* message) {
   switch (message->err) {
     case RD_KAFKA_RESP_ERR_NO_ERROR:
+      client_->noteAnswer();
       if (message->offset >= range.until) {
         position_ = range.until;
         return Step::RangeEnded;
       }
       ++taken_;
+      // There is more than at the end that was told: a pause from here on is no sign of loss.
+      if (message->offset >= endOffset_) endOffset_ = -1;
       if (message->offset < position_) return Step::Skipped;
       position_ = message->offset + 1;
       views_.push_back(viewOf(message));
       return Step::Delivered;
     case RD_KAFKA_RESP_ERR__PARTITION_EOF:
       ++taken_;
+      client_->noteAnswer();
       endOffset_ = message->offset;
       return Step::Skipped;
     case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:

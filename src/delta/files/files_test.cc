@@ -81,7 +81,12 @@ TEST(PartitionValues, HaveTheProtocolsTexts) {
     EXPECT_EQ(text(parsePartitionValue(value, *type, "c"), type), value);
   }
   EXPECT_FALSE(parsePartitionValue(std::nullopt, *intType(), "c")->is_valid);
+  // As Spark 4.2 with Delta 4.4 reads "": itself as string and binary, null as anything else.
   EXPECT_FALSE(parsePartitionValue("", *intType(), "c")->is_valid);
+  EXPECT_FALSE(parsePartitionValue("", *timestampType(), "c")->is_valid);
+  EXPECT_EQ(parsePartitionValue("", *stringType(), "c")->ToString(), "");
+  EXPECT_TRUE(parsePartitionValue("", *stringType(), "c")->is_valid);
+  EXPECT_TRUE(parsePartitionValue("", *binaryType(), "c")->is_valid);
   EXPECT_EQ(conditionOf([] { parsePartitionValue("12x", *intType(), "c"); }), "DELTA_STATE_RECOVER_ERROR");
   EXPECT_EQ(conditionOf([] { parsePartitionValue("300", *byteType(), "c"); }), "DELTA_STATE_RECOVER_ERROR");
 }

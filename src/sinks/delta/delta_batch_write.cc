@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
+#include "common/json_text.h"
 
 namespace thalweg {
 namespace {
@@ -46,7 +47,7 @@ std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log
   request.operation.name = "WRITE";
   request.operation.parameters = {
       {"mode", delta::jsonText(nameOf(mode))},
-      {"partitionBy", delta::jsonText(nlohmann::json(options.partitionBy).dump())}};
+      {"partitionBy", delta::jsonText(toJsonText(nlohmann::json(options.partitionBy)))}};
   return std::make_unique<DeltaWrite>(std::move(log), snapshot, std::move(options), std::move(request),
                                       std::move(cast));
 }

@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/fault_points.h"
+#include "common/testing/condition_of.h"
 #include "delta/scan/data_file_reader.h"
 #include "sinks/delta/delta_batch_write.h"
 #include "sinks/delta/delta_stream_sink.h"
@@ -21,15 +22,6 @@ using nlohmann::json;
 using Row = std::pair<std::optional<int64_t>, std::optional<std::string>>;
 
 constexpr const char* kQuery = "6f1c7a3e-0000-4000-8000-000000000001";
-
-std::string conditionOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.condition();
-  }
-  return "none";
-}
 
 SchemaPtr idAndName() {
   return parseSchemaDdl("id BIGINT, name STRING");

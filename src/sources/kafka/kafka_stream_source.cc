@@ -22,6 +22,11 @@ KafkaStreamSource::KafkaStreamSource(KafkaSourceOptions options, StreamSourceCon
   read_.failOnDataLoss = options_.failOnDataLoss;
 }
 
+// Spark resolves -1 and -2 before it logs an offset, and fails on negative ones (an assertion, or KAFKA_DATA_LOSS).
+void KafkaStreamSource::checkLoggedOffset(const SourceOffset& offset) const {
+  requireResolved(parsePartitionOffsets(offset, kCheckpoint), kCheckpoint);
+}
+
 std::string KafkaStreamSource::description() const { return "KafkaV2[" + options_.strategy.description() + "]"; }
 
 const PartitionOffsets& KafkaStreamSource::initialOffsets() {

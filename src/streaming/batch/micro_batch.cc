@@ -94,11 +94,34 @@ void MicroBatchExecution::openSources() {
   outputSchema_ = schemaOf(*optimized);
 }
 
-void MicroBatchExecution::checkSources(const OffsetEntry& logged) const {
-  if (logged.offsets.size() == sources_.size()) return;
-  throw Error("STREAMING_CHECKPOINT_SOURCES_CHANGED",
-              "The checkpoint " + checkpoint_.folder().path + " belongs to a query with " + std::to_string(logged.offsets.size()) +
-                  " sources, but this one has " + std::to_string(sources_.size()) + "; sources cannot be added or removed.");
+OffsetEntry MicroBatchExecution::readChecked(int64_t batchId) const {
+  auto logged = checkpoint_.readOffsets(batchId);
+  if (!logged) {
+    throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
+                "The checkpoint " + checkpoint_.folder().path + " has batch " + std::to_string(batchId + 1) +
+                    " but not the one before it, from which it goes on.",
+                {{"path", checkpoint_.folder().path}});
+  }
+  if (logged->offsets.size() != sources_.size()) {
+    throw Error("STREAMING_CHECKPOINT_SOURCES_CHANGED",
+                "The checkpoint " + checkpoint_.folder().path + " belongs to a query with " + std::to_string(logged->offsets.size()) +
+                    " sources, but this one has " + std::to_string(sources_.size()) + "; sources cannot be added or removed.");
+  }
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (!logged->offsets[i]) continue;
+    try {
+      sources_[i]->checkLoggedOffset(*logged->offsets[i]);
+    } catch (const Error& error) {
+      // The version and the batch's own line come first.
+      const std::string path = checkpoint_.folder().child("offsets").child(std::to_string(batchId)).path;
+      const std::string line = std::to_string(i + 3);
+      throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
+                  "Line " + line + " of the checkpoint file " + path + " cannot be used: " + error.text(),
+                  {{"path", path}, {"line", line}})
+          .withCause(error);
+    }
+  }
+  return std::move(*logged);
 }
 
 void MicroBatchExecution::restore() {
@@ -115,9 +138,8 @@ void MicroBatchExecution::restore() {
                 {{"path", checkpoint_.folder().path}});
   }
   if (!latest) return;
-  auto logged = checkpoint_.readOffsets(*latest);
-  checkSources(*logged);
-  for (const auto& [key, value] : logged->configuration) {
+  OffsetEntry logged = readChecked(*latest);
+  for (const auto& [key, value] : logged.configuration) {
     auto it = definition_.loggedConfiguration.find(key);
     if (it != definition_.loggedConfiguration.end() && it->second != value) {
       logWarn("query {}: {} stays {} as its checkpoint has it; the session's {} is not used", checkpoint_.queryId(), key, value, it->second);
@@ -126,25 +148,15 @@ void MicroBatchExecution::restore() {
   }
   if (checkpoint_.commits().has(*latest)) {
     batchId_ = *latest + 1;
-    committed_ = logged->offsets;
-    entry_.watermarkMs = std::max(logged->watermarkMs, checkpoint_.readCommit(*latest)->nextWatermarkMs);
+    committed_ = logged.offsets;
+    entry_.watermarkMs = std::max(logged.watermarkMs, checkpoint_.readCommit(*latest)->nextWatermarkMs);
     return;
   }
   // Batch N was planned but not finished: it runs again over exactly its range.
   batchId_ = *latest;
   replaying_ = true;
-  entry_ = std::move(*logged);
-  if (*latest > 0) {
-    auto previous = checkpoint_.readOffsets(*latest - 1);
-    if (!previous) {
-      throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
-                  "The checkpoint " + checkpoint_.folder().path + " has batch " + std::to_string(*latest) + " but not the one before it, "
-                  "from which it goes on.",
-                  {{"path", checkpoint_.folder().path}});
-    }
-    checkSources(*previous);
-    committed_ = std::move(previous->offsets);
-  }
+  entry_ = std::move(logged);
+  if (*latest > 0) committed_ = readChecked(*latest - 1).offsets;
 }
 
 bool MicroBatchExecution::prepareForAvailableNow() {

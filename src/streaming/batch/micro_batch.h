@@ -51,7 +51,8 @@ class MicroBatchExecution {
   };
   void openSources();
   void restore();
-  void checkSources(const OffsetEntry& logged) const;
+  // The offsets of a batch that was planned; throws where this query's sources cannot go on from them.
+  OffsetEntry readChecked(int64_t batchId) const;
   bool planRange(bool ignoreLimits, QueryProgress* progress);
   void writeOffsets(QueryProgress* progress);
   void runAndCommit(QueryProgress* progress);

@@ -55,6 +55,9 @@ class NumberSource final : public StreamSource {
  public:
   explicit NumberSource(std::shared_ptr<NumberFeed> feed) : feed_(std::move(feed)) {}
   const SchemaPtr& schema() const override { return numbers(); }
+  void checkLoggedOffset(const SourceOffset& offset) const override {
+    if (offset.starts_with('-')) throw Error("INVALID_OPTION", "There is no row " + offset + ".");
+  }
   std::string description() const override { return "Numbers"; }
   std::optional<SourceOffset> initialOffset() override { return "0"; }
   std::optional<SourceOffset> latestOffset(const std::optional<SourceOffset>& start, bool ignoreLimits) override {
@@ -215,6 +218,24 @@ TEST_F(StreamingQueryTest, EveryStepOfABatchMayFail) {
     feed_->available = before + 20;
     runAvailableNow();
     EXPECT_EQ(store_->rows(), upTo(before + 20));
+  }
+}
+
+TEST_F(StreamingQueryTest, AnOffsetThatNoSourceWroteIsNamedByFileAndLine) {
+  feed_->available = 5;
+  runAvailableNow();
+  FileSystem& files = *checkpoint_.fileSystem;
+  const std::string offsets = files.readAll("/checkpoint/offsets/0");
+  for (const bool committed : {true, false}) {
+    SCOPED_TRACE(committed);
+    if (!committed) files.remove("/checkpoint/commits/0");
+    files.writeAtomically("/checkpoint/offsets/0", offsets.substr(0, offsets.rfind('\n')) + "\n-7");
+    const auto query = start({Trigger::Kind::AvailableNow, 0});
+    EXPECT_THROW(query->awaitTermination(std::nullopt), Error);
+    const Error& cause = *query->exception()->cause();
+    EXPECT_EQ(cause.condition(), "STREAMING_CHECKPOINT_LOG_CORRUPT");
+    EXPECT_NE(cause.text().find("Line 3 of the checkpoint file /checkpoint/offsets/0"), std::string::npos) << cause.text();
+    EXPECT_NE(cause.text().find("There is no row -7."), std::string::npos) << cause.text();
   }
 }
 
