@@ -1,6 +1,7 @@
 # thalweg_folder(name USES folder... LINKS target...): src/<name> as one static library of all its .cc files (folders
 # below included), and, from its *_test.cc files, one test binary <name>_test that ctest runs case by case.
-# *_fuzz.cc files become fuzz targets: with THALWEG_FUZZERS a libFuzzer binary each, else a replayer of its corpus.
+# Tests find the folder's testdata/, where there is one, in THALWEG_TEST_DATA_DIR. *_fuzz.cc files become fuzz targets:
+# with THALWEG_FUZZERS a libFuzzer binary each, else a replayer of its corpus.
 function(thalweg_folder name)
   cmake_parse_arguments(FOLDER "" "" "USES;LINKS;TEST_USES" ${ARGN})
   set(root ${PROJECT_SOURCE_DIR}/src/${name})
@@ -35,6 +36,9 @@ function(thalweg_folder name)
     list(TRANSFORM FOLDER_TEST_USES PREPEND thalweg_ OUTPUT_VARIABLE test_uses)
     target_link_libraries(${name}_test PRIVATE ${target} ${test_uses} GTest::gtest_main GTest::gmock)
     target_compile_definitions(${name}_test PRIVATE THALWEG_SHARED_DIR="${PROJECT_SOURCE_DIR}/../shared")
+    if(EXISTS ${root}/testdata)
+      target_compile_definitions(${name}_test PRIVATE THALWEG_TEST_DATA_DIR="${root}/testdata")
+    endif()
     add_test(NAME ${name} COMMAND ${name}_test --gtest_brief=1)
   endif()
 

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "cli/checkpoint.h"
 #include "cli/demo_broker.h"
 #include "cli/serve.h"
 #include "common/error.h"
@@ -18,10 +19,13 @@ int run(int argc, char** argv) {
   const CLI::App* serveCommand = addServeCommand(program, &serveOptions);
   DemoBrokerOptions demoBrokerOptions;
   const CLI::App* demoBrokerCommand = addDemoBrokerCommand(program, &demoBrokerOptions);
+  CheckpointOptions checkpointOptions;
+  const CLI::App* checkpointCommand = addCheckpointCommand(program, &checkpointOptions);
   try {
     program.parse(argc, argv);
     if (serveCommand->parsed()) return serve(std::move(serveOptions), &makeSessionFactory);
     if (demoBrokerCommand->parsed()) return runDemoBroker(demoBrokerOptions);
+    if (checkpointCommand->parsed()) return runCheckpoint(checkpointOptions);
     return 0;
   } catch (const CLI::ParseError& problem) {
     return program.exit(problem);

@@ -82,7 +82,7 @@ CLI::App* addServeCommand(CLI::App& program, ServeOptions* options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--warehouse", sessions.warehouse,
                       "Folder of tables made by name; default ./spark-warehouse");
-  command->add_option("--catalog", sessions.catalogFile, "SQLite file of the catalog; default: in memory");
+  command->add_option("--catalog", sessions.catalogFile, "SQLite file of the catalog; default: _catalog.sqlite in the warehouse");
   command
       ->add_option_function<std::vector<std::string>>(
           "--conf",

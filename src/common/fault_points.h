@@ -22,6 +22,10 @@ namespace thalweg {
   X(DeltaCheckpointBefore, "deltaCheckpoint.before") \
   X(DeltaCheckpointAfter, "deltaCheckpoint.after") \
   X(LastCheckpointBefore, "lastCheckpoint.before") \
+  X(StateChangesBefore, "stateChanges.before") \
+  X(StateChangesAfter, "stateChanges.after") \
+  X(StateSnapshotBefore, "stateSnapshot.before") \
+  X(StateSnapshotAfter, "stateSnapshot.after") \
   X(CommitLogBefore, "commitLog.before") \
   X(CommitLogTemp, "commitLog.temp") \
   X(CommitLogAfter, "commitLog.after") \

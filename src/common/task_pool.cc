@@ -1,10 +1,11 @@
 #include "common/task_pool.h"
 
-#include <atomic>
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -12,107 +13,226 @@
 #include "common/logging.h"
 
 namespace thalweg {
-
-struct TaskPool::State {
-  std::mutex mutex;
-  std::condition_variable wake;
-  std::deque<std::function<void()>> jobs;
-  bool stopping = false;
-  std::vector<std::thread> threads;
-
-  void work() {
-    for (;;) {
-      std::function<void()> job;
-      {
-        std::unique_lock lock(mutex);
-        wake.wait(lock, [&] { return stopping || !jobs.empty(); });
-        if (jobs.empty()) return;
-        job = std::move(jobs.front());
-        jobs.pop_front();
-      }
-      try {
-        job();
-      } catch (...) {
-        logError("a background job failed: {}", currentExceptionAsError().message());
-      }
-    }
-  }
-};
-
 namespace {
 
-// One runAll: tasks are taken by number from whichever thread is free.
-struct Group {
-  std::atomic<int> next{0};
-  int count = 0;
-  const std::function<void(int)>* task = nullptr;
-  std::atomic<bool> failed{false};
-  std::mutex mutex;
-  std::condition_variable done;
-  int running = 0;
-  std::exception_ptr error;
+// Threads beyond the slots, for tasks that block.
+constexpr int kMaxBlockedThreads = 256;
 
-  void takeTasks() {
-    {
-      std::lock_guard lock(mutex);
-      if (next.load() >= count) return;
-      ++running;
-    }
-    for (int index; !failed.load() && (index = next.fetch_add(1)) < count;) {
-      try {
-        (*task)(index);
-      } catch (...) {
-        std::lock_guard lock(mutex);
-        if (!error) error = std::current_exception();
-        failed.store(true);
-      }
-    }
-    std::lock_guard lock(mutex);
-    if (failed.load()) next.store(count);
-    --running;
-    done.notify_all();
-  }
+// One runAll. All fields are guarded by the pool's mutex.
+struct Group {
+  int next = 0;  // the first task not begun
+  int count = 0;
+  int running = 0;
+  int maxRunning = 0;
+  const std::function<void(int)>* task = nullptr;
+  std::exception_ptr error;
+  std::condition_variable done;
+
+  bool canBegin() const { return next < count && running < maxRunning; }
+  bool isDone() const { return next >= count && running == 0; }
 };
 
 }  // namespace
 
-TaskPool::TaskPool(int numThreads) : state_(std::make_shared<State>()) {
-  for (int i = 0; i < numThreads; ++i) {
-    state_->threads.emplace_back([state = state_.get()] { state->work(); });
+struct TaskPool::State : std::enable_shared_from_this<State> {
+  explicit State(int slots) : numSlots(slots) {}
+
+  const int numSlots;
+  std::mutex mutex;
+  std::condition_variable workAvailable;  // idle threads of the pool
+  std::condition_variable slotFree;       // threads that want a slot back
+  std::deque<std::shared_ptr<Group>> groups;  // those with tasks left, whose turn is next first
+  std::deque<std::function<void()>> jobs;
+  std::vector<std::thread> threads;
+  int slotsTaken = 0;
+  int waitingForSlot = 0;
+  int idleThreads = 0;
+  bool stopping = false;
+
+  bool hasFreeSlot() const { return slotsTaken + waitingForSlot < numSlots; }
+  bool hasWork() const {
+    return !jobs.empty() || std::any_of(groups.begin(), groups.end(), [](const auto& group) { return group->canBegin(); });
+  }
+
+  // Wakes, or makes, a thread for a task that may begin. The mutex is held.
+  void wakeOne() {
+    if (waitingForSlot > 0 && slotsTaken < numSlots) slotFree.notify_one();
+    if (!hasFreeSlot() || !hasWork()) return;
+    if (idleThreads > 0) {
+      workAvailable.notify_one();
+    } else if (!stopping && static_cast<int>(threads.size()) < numSlots + kMaxBlockedThreads) {
+      addThread();
+    }
+  }
+
+  void addThread() {
+    try {
+      threads.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // Out of threads: those that there are come back for the work.
+      if (threads.empty()) throw;
+    }
+  }
+
+  void takeSlot() {
+    ++slotsTaken;
+    slotHolder() = this;
+  }
+
+  void giveSlot() {
+    --slotsTaken;
+    slotHolder() = nullptr;
+    wakeOne();
+  }
+
+  void awaitSlot(std::unique_lock<std::mutex>& lock) {
+    ++waitingForSlot;
+    slotFree.wait(lock, [&] { return slotsTaken < numSlots; });
+    --waitingForSlot;
+    takeSlot();
+    wakeOne();
+  }
+
+  // The pool whose slot this thread holds.
+  static State*& slotHolder() {
+    thread_local State* holder = nullptr;
+    return holder;
+  }
+
+  void work();
+  void runTask(const std::shared_ptr<Group>& group, std::unique_lock<std::mutex>& lock);
+  void runJob(std::unique_lock<std::mutex>& lock);
+  std::shared_ptr<Group> nextGroup();
+};
+
+// The group whose turn it is goes to the end of the line.
+std::shared_ptr<Group> TaskPool::State::nextGroup() {
+  const auto it = std::find_if(groups.begin(), groups.end(), [](const auto& group) { return group->canBegin(); });
+  if (it == groups.end()) return nullptr;
+  auto group = *it;
+  groups.erase(it);
+  groups.push_back(group);
+  return group;
+}
+
+// Runs the group's next task without the lock; the thread holds a slot.
+void TaskPool::State::runTask(const std::shared_ptr<Group>& group, std::unique_lock<std::mutex>& lock) {
+  const int index = group->next++;
+  ++group->running;
+  if (group->next == group->count) std::erase(groups, group);
+  wakeOne();
+  lock.unlock();
+  std::exception_ptr error;
+  try {
+    (*group->task)(index);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  lock.lock();
+  --group->running;
+  if (error) {
+    if (!group->error) group->error = error;
+    group->next = group->count;
+    std::erase(groups, group);
+  }
+  if (group->isDone()) group->done.notify_all();
+}
+
+void TaskPool::State::runJob(std::unique_lock<std::mutex>& lock) {
+  auto job = std::move(jobs.front());
+  jobs.pop_front();
+  wakeOne();
+  lock.unlock();
+  try {
+    job();
+  } catch (...) {
+    logError("a background job failed: {}", currentExceptionAsError().message());
+  }
+  job = nullptr;  // what it holds may take locks of its own when it dies
+  lock.lock();
+}
+
+void TaskPool::State::work() {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    ++idleThreads;
+    workAvailable.wait(lock, [&] { return (hasFreeSlot() && hasWork()) || (stopping && jobs.empty()); });
+    --idleThreads;
+    if (!hasWork()) {
+      // Those that slept while the last job ran end too.
+      workAvailable.notify_all();
+      return;
+    }
+    takeSlot();
+    // Queries' tasks come before background jobs.
+    if (auto group = nextGroup()) runTask(group, lock);
+    else runJob(lock);
+    giveSlot();
   }
 }
 
+TaskPool::TaskPool(int numSlots) : state_(std::make_shared<State>(std::max(numSlots, 1))) {}
+
 TaskPool::~TaskPool() {
+  std::vector<std::thread> threads;
   {
     std::lock_guard lock(state_->mutex);
     state_->stopping = true;
+    threads.swap(state_->threads);
   }
-  state_->wake.notify_all();
-  for (std::thread& thread : state_->threads) thread.join();
+  state_->workAvailable.notify_all();
+  for (std::thread& thread : threads) thread.join();
 }
 
-int TaskPool::numThreads() const { return static_cast<int>(state_->threads.size()); }
+int TaskPool::numSlots() const { return state_->numSlots; }
 
 void TaskPool::submit(std::function<void()> job) {
-  {
-    std::lock_guard lock(state_->mutex);
-    state_->jobs.push_back(std::move(job));
-  }
-  state_->wake.notify_one();
+  std::lock_guard lock(state_->mutex);
+  state_->jobs.push_back(std::move(job));
+  state_->wakeOne();
 }
 
 void TaskPool::runAll(int count, const std::function<void(int)>& task) {
   if (count <= 0) return;
+  State& pool = *state_;
   auto group = std::make_shared<Group>();
   group->count = count;
+  group->maxRunning = kInFlightPerSlot * pool.numSlots;
   group->task = &task;
-  // The caller is one of the workers; a helper that wakes up late finds nothing left and goes.
-  for (int i = 1; i < std::min(count, numThreads()); ++i) submit([group] { group->takeTasks(); });
-  group->takeTasks();
-  std::unique_lock lock(group->mutex);
-  group->done.wait(lock, [&] { return group->running == 0; });
-  group->next.store(count);
+  std::unique_lock lock(pool.mutex);
+  pool.groups.push_back(group);
+  pool.wakeOne();
+  const bool nested = State::slotHolder() == &pool;
+  if (!nested && pool.hasFreeSlot()) {
+    // A free slot is the caller's own, without the hand-over to another thread, until somebody else's turn has come.
+    pool.takeSlot();
+    while (group->canBegin()) {
+      pool.runTask(group, lock);
+      if (pool.groups.size() > 1) break;
+    }
+    pool.giveSlot();
+  }
+  // A task that waits for tasks of its own runs them itself, so that it cannot wait for a slot that it holds.
+  while (nested && group->canBegin()) pool.runTask(group, lock);
+  if (nested) pool.giveSlot();
+  group->done.wait(lock, [&] { return group->isDone(); });
+  if (nested) pool.awaitSlot(lock);
+  lock.unlock();
   if (group->error) std::rethrow_exception(group->error);
+}
+
+BlockingSection::BlockingSection() {
+  TaskPool::State* holder = TaskPool::State::slotHolder();
+  if (!holder) return;
+  pool_ = holder->shared_from_this();
+  std::lock_guard lock(pool_->mutex);
+  pool_->giveSlot();
+}
+
+BlockingSection::~BlockingSection() {
+  if (!pool_) return;
+  std::unique_lock lock(pool_->mutex);
+  pool_->awaitSlot(lock);
 }
 
 }  // namespace thalweg

@@ -6,6 +6,7 @@
 #include "expr/call.h"
 #include "expr/cast/cast.h"
 #include "expr/nodes.h"
+#include "expr/time_window.h"
 
 namespace thalweg {
 namespace {
@@ -32,6 +33,11 @@ std::string payload(const Expression& expression) {
     case ExpressionKind::Or: return "or";
     case ExpressionKind::Field: return "field" + std::to_string(static_cast<const FieldAccess&>(expression).ordinal());
     case ExpressionKind::SortOrder: return expression.toString();
+    case ExpressionKind::TimeWindow: {
+      const TimeWindowSpec& spec = static_cast<const TimeWindow&>(expression).spec();
+      return "window" + std::to_string(spec.duration) + "/" + std::to_string(spec.slide) + "+" + std::to_string(spec.start);
+    }
+    case ExpressionKind::WindowTime: return "window_time";
     case ExpressionKind::Alias: break;
   }
   return "";

@@ -42,6 +42,8 @@ enum class ExpressionKind {
   Or,
   Field,        // a struct's field
   SortOrder,    // in a sort's list only
+  TimeWindow,   // until the analyzer has given it a node
+  WindowTime,
 };
 
 // Immutable; shared between plans and threads.

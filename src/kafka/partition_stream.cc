@@ -4,6 +4,8 @@
 
 #include <librdkafka/rdkafka.h>
 
+#include "common/task_pool.h"
+
 namespace thalweg {
 namespace {
 
@@ -65,6 +67,16 @@ void PartitionStream::release() {
   views_.clear();
 }
 
+bool PartitionStream::isDrained() const {
+  if (!started_ || taken_ < fetched_.size()) return false;
+  rd_kafka_queue_t* queue = rd_kafka_queue_get_partition(client_->get(), partition_.topic.c_str(), partition_.partition);
+  if (!queue) return true;
+  // News of the partition's end may be there.
+  const bool drained = rd_kafka_queue_length(queue) <= 1;
+  rd_kafka_queue_destroy(queue);
+  return drained;
+}
+
 void PartitionStream::destroyFetched() {
   for (rd_kafka_message_t* message : fetched_) rd_kafka_message_destroy(message);
   fetched_.clear();
@@ -109,6 +121,7 @@ bool PartitionStream::fetch(const KafkaRange& range, size_t wanted) {
 }
 
 void PartitionStream::waitForOne(const KafkaRange& range) {
+  const BlockingSection waiting;
   if (rd_kafka_message_t* message = rd_kafka_consume(topic_, partition_.partition, kWaitStepMs)) {
     fetched_.push_back(message);
     return;

@@ -15,6 +15,8 @@
 #include "sources/files/json_records.h"
 #include "sources/kafka/kafka_source.h"
 #include "sources/rate/rate_source.h"
+#include "sources/state/state_table.h"
+#include "streaming/checkpoint/checkpoint.h"
 #include "session/delta_logs.h"
 
 namespace thalweg {
@@ -58,11 +60,16 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs) {
     return openDeltaTable(logs->get(files.resolve(address.path)), address, read.options, read.timeZone, resolve);
   };
   format.openStreamSink = [logs](const WriteDefinition& write, const FileSystemRegistry& files) -> std::unique_ptr<StreamSink> {
-    return std::make_unique<DeltaStreamSink>(logs->get(files.resolve(writePath(write))),
-                                             DeltaWriteOptions::parse(write.options, write.partitionColumns), storeAssignment(write.timeZone));
+    DeltaWriteOptions options = DeltaWriteOptions::parse(write.options, write.partitionColumns);
+    options.compactBehind = write.compactBehind;
+    return std::make_unique<DeltaStreamSink>(logs->get(files.resolve(writePath(write))), std::move(options), storeAssignment(write.timeZone));
   };
   format.openBatchWrite = [logs](const WriteDefinition& write, const FileSystemRegistry& files, SaveMode mode,
                                  const SchemaPtr& schema) -> std::unique_ptr<BatchWrite> {
+    if (write.creation) {
+      return beginDeltaCreation(logs->get(files.resolve(writePath(write))), *write.creation, schema,
+                                DeltaWriteOptions::parse(write.options, write.partitionColumns));
+    }
     // Unlike a stream's rows and SQL's INSERT, a DataFrame's are not cast: other types are refused, as by Delta.
     return beginDeltaWrite(logs->get(files.resolve(writePath(write))), mode, schema,
                            DeltaWriteOptions::parse(write.options, write.partitionColumns));
@@ -95,6 +102,34 @@ FormatProvider kafkaFormat() {
   format.openTable = [](const ReadDefinition& read, const FileSystemRegistry& files) {
     refuseUserSchema(read, "kafka");
     return openKafkaTable(read.options, kafkaEnvironment(files));
+  };
+  return format;
+}
+
+// Which provider and codec wrote the state that a batch left behind.
+std::map<std::string, std::string> loggedConfiguration(const Location& checkpoint, int64_t batchId) {
+  const std::optional<OffsetEntry> entry = Checkpoint(checkpoint).readOffsets(batchId);
+  if (entry) return entry->configuration;
+  throw Error("STDS_OFFSET_LOG_UNAVAILABLE", "The checkpoint in " + checkpoint.uri() + " has no offsets of batch " + std::to_string(batchId) + ".",
+              {{"batchId", std::to_string(batchId)}, {"checkpointLocation", checkpoint.uri()}});
+}
+
+FormatProvider stateFormat() {
+  FormatProvider format;
+  format.name = "statestore";
+  format.openTable = [](const ReadDefinition& read, const FileSystemRegistry& files) {
+    refuseUserSchema(read, "statestore");
+    return openStateTable(read, files, loggedConfiguration);
+  };
+  return format;
+}
+
+FormatProvider stateMetadataFormat() {
+  FormatProvider format;
+  format.name = "state-metadata";
+  format.openTable = [](const ReadDefinition& read, const FileSystemRegistry& files) {
+    refuseUserSchema(read, "state-metadata");
+    return openStateMetadataTable(read, files);
   };
   return format;
 }
@@ -155,6 +190,8 @@ void registerFormats(FormatRegistry* registry, const std::shared_ptr<DeltaLogs>&
   registry->add(deltaFormat(logs));
   registry->add(kafkaFormat());
   registry->add(rateFormat());
+  registry->add(stateFormat());
+  registry->add(stateMetadataFormat());
   registry->add(fileFormat(jsonFileFormat()));
   registry->add(consoleFormat());
   registry->add(noopFormat());

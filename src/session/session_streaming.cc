@@ -5,13 +5,19 @@
 #include <spark/connect/base.pb.h>
 #include <nlohmann/json.hpp>
 
+#include "commands/new_table.h"
+#include "commands/table_target.h"
 #include "common/error.h"
 #include "common/logging.h"
 #include "common/secret.h"
 #include "common/uuid.h"
+#include "plan/analyze/streaming_rules.h"
 #include "session/session.h"
+#include "session/statement_session.h"
 #include "session/timer.h"
+#include "streaming/watermark/watermark_tracker.h"
 #include "sinks/memory/memory_sink.h"
+#include "sql/parser.h"
 #include "types/text/intervals.h"
 
 namespace thalweg {
@@ -42,40 +48,16 @@ Trigger triggerOf(const proto::WriteStreamOperationStart& start) {
   }
 }
 
-const char* nameOf(OutputMode mode) {
-  return mode == OutputMode::Append ? "append" : mode == OutputMode::Update ? "update" : "complete";
-}
-
-// Which operators may stand over a stream, whatever the mode.
-void checkOperators(const LogicalNode& node) {
-  if (node.isStreaming()) {
-    switch (node.kind()) {
-      case LogicalKind::Aggregate: throw unsupported("An aggregation over a stream");
-      case LogicalKind::Deduplicate: throw unsupported("Deduplication over a stream");
-      case LogicalKind::Sort:
-        throw Error("_LEGACY_ERROR_TEMP_3102", "A stream can be sorted only after an aggregation, in complete mode.",
-                    {{"msg", "Sorting is not supported on streaming DataFrames/Datasets"}});
-      case LogicalKind::Limit: throw unsupported("limit, offset and tail over a stream");
-      case LogicalKind::Union:
-        for (const LogicalPtr& child : node.children()) {
-          if (child->isStreaming()) continue;
-          throw Error("_LEGACY_ERROR_TEMP_3102", "A union of a stream with a static DataFrame is not supported.",
-                      {{"msg", "Union between streaming and batch DataFrames/Datasets is not supported"}});
-        }
-        break;
-      default: break;
-    }
+// Operators that keep state between batches: legal, and not built yet.
+void refuseState(const LogicalNode& node) {
+  if (!node.isStreaming()) return;
+  switch (node.kind()) {
+    case LogicalKind::Aggregate: throw unsupported("An aggregation over a stream");
+    case LogicalKind::Deduplicate: throw unsupported("Deduplication over a stream");
+    case LogicalKind::Limit: throw unsupported("limit over a stream");
+    default: break;
   }
-  for (const LogicalPtr& child : node.children()) checkOperators(*child);
-}
-
-void checkModeOfPlan(const LogicalNode& plan, OutputMode mode) {
-  checkOperators(plan);
-  if (mode == OutputMode::Complete) {
-    throw Error("STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION",
-                "The output mode complete needs an aggregation over the stream.",
-                {{"outputMode", nameOf(mode)}, {"operation", "no streaming aggregations"}});
-  }
+  for (const LogicalPtr& child : node.children()) refuseState(*child);
 }
 
 void setQueryId(const StreamingQuery& query, proto::StreamingQueryInstanceId* id) {
@@ -130,13 +112,13 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   if (start.has_foreach_writer() || start.has_foreach_batch()) {
     throw Error("UNSUPPORTED_FEATURE.PYTHON_UDF", "foreach and foreachBatch run Python, which this server does not do yet.");
   }
-  if (start.has_table_name() && !start.table_name().empty()) throw unsupported("toTable");
   LogicalPtr plan = resolve(start.input());
   if (!plan->isStreaming()) {
     throw Error("WRITE_STREAM_NOT_ALLOWED", "`writeStream` can be called only on a streaming DataFrame.", {});
   }
   const OutputMode mode = outputModeOf(start.output_mode());
-  checkModeOfPlan(*plan, mode);
+  checkStreamingPlan(*plan, mode);
+  refuseState(*plan);
 
   WriteDefinition write;
   for (const auto& [name, value] : start.options()) write.options.set(name, value);
@@ -146,11 +128,15 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   write.timeZone = setting("spark.sql.session.timeZone");
   write.ansi = flag("spark.sql.ansi.enabled");
 
-  const std::string format = start.format().empty() ? setting("spark.sql.sources.default") : start.format();
+  std::string format = start.format().empty() ? setting("spark.sql.sources.default") : start.format();
+  if (start.has_table_name() && !start.table_name().empty()) aimAtTable(start, plan, &format, &write);
   StreamingQueryDefinition definition;
   if (!start.query_name().empty()) definition.name = start.query_name();
   definition.mode = mode;
   definition.trigger = triggerOf(start);
+  // Other triggers make as few files as the user asked for.
+  write.compactBehind = definition.trigger.kind == Trigger::Kind::Default &&
+                        !equalsIgnoreCase(lookUp("spark.databricks.delta.autoCompact.enabled").value_or(""), "false");
   const bool isMemory = equalsIgnoreCase(format, "memory");
   std::shared_ptr<MemoryRows> memoryRows;
   if (isMemory) {
@@ -186,6 +172,7 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
 
   definition.timeZone = write.timeZone;
   for (const auto& [key, value] : loggedConfigurationDefaults()) definition.loggedConfiguration[key] = lookUp(key).value_or(value);
+  parseWatermarkPolicy(definition.loggedConfiguration.at("spark.sql.streaming.multipleWatermarkPolicy"));
   auto number = [&](const char* key, int64_t fallback) { return parseDurationMs(setting(key)).value_or(fallback); };
   definition.pollingDelayMs = std::clamp<int64_t>(number("spark.sql.streaming.pollingDelay", 10), 1, 3'600'000);
   definition.minBatchesToRetain = std::max<int64_t>(2, number("spark.sql.streaming.minBatchesToRetain", 100));
@@ -198,13 +185,36 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
     const auto output = attributesOf(*memoryRows->schema());
     std::vector<int> columns(output.size());
     std::iota(columns.begin(), columns.end(), 0);
-    addView(*query->name(), std::make_shared<LogicalTableScan>(memoryRows, std::move(columns), output), /*replace=*/true);
+    views_.add(*query->name(), std::make_shared<LogicalTableScan>(memoryRows, std::move(columns), output), /*replace=*/true);
   }
   proto::ExecutePlanResponse response;
   auto* result = response.mutable_write_stream_operation_start_result();
   setQueryId(*query, result->mutable_query_id());
   if (query->name()) result->set_name(*query->name());
   sink.send(std::move(response));
+}
+
+void Session::aimAtTable(const proto::WriteStreamOperationStart& start, const LogicalPtr& plan, std::string* format, WriteDefinition* write) {
+  StatementSession session(*this, {});
+  NewTable table;
+  table.name = sql::parseTableName(start.table_name());
+  if (!isPathName(table.name)) {
+    table.provider = *format;
+    table.columns = asNullable(schemaOf(*plan));
+    table.partitionedBy = write->partitionColumns;
+    table.location = write->path;
+    table.ifNotExists = true;
+    createTable(table, session);
+  }
+  const TableTarget target = requireTable(table.name, session, "writeStream");
+  if (!start.format().empty() && !equalsIgnoreCase(target.provider, start.format())) {
+    throw Error("_LEGACY_ERROR_TEMP_1159",
+                "The table " + target.shownName() + " is one of " + target.provider + ", and the query writes " + start.format() + ".",
+                {{"tableName", target.shownName()}, {"existingProvider", target.provider}, {"specifiedProvider", start.format()}});
+  }
+  *format = target.provider;
+  write->path = target.address;
+  write->options.erase("path");
 }
 
 std::string Session::temporaryFolder() const {

@@ -235,7 +235,9 @@ Statement StatementParser::parseCreateView(CreateView view) {
   if (tokens_.acceptSymbol("(")) {
     do {
       view.columns.push_back(tokens_.expectIdentifier());
-      if (tokens_.acceptWord("comment")) tokens_.expectString();
+      std::optional<std::string> comment;
+      if (tokens_.acceptWord("comment")) comment = tokens_.expectString();
+      view.columnComments.push_back(std::move(comment));
     } while (tokens_.acceptSymbol(","));
     tokens_.expectSymbol(")");
   }

@@ -238,7 +238,7 @@ class LocalFileSystem : public FileSystem {
   void sync(const std::string& path) override {
     const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.get() < 0) throw storageError(errno, "open", path);
-    if (::fsync(file.get()) != 0) throw storageError(errno, "sync", path);
+    if (const int failure = syncFile(file.get())) throw storageError(failure, "sync", path);
     if (const int failure = syncDirectory(parentOf(path)))
       throw storageError(failure, "sync the folder of", path);
   }

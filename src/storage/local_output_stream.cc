@@ -5,14 +5,20 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "common/task_pool.h"
 #include "storage/storage_error.h"
 
 namespace thalweg {
 
+int syncFile(int descriptor) {
+  const BlockingSection waiting;
+  return ::fsync(descriptor) == 0 ? 0 : errno;
+}
+
 int syncDirectory(const std::string& directory) {
   const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return errno;
-  const int failure = ::fsync(descriptor) == 0 ? 0 : errno;
+  const int failure = syncFile(descriptor);
   ::close(descriptor);
   // Some network and user-space file systems have no sync for directories and say so.
   return failure == EINVAL ? 0 : failure;
@@ -50,7 +56,9 @@ arrow::Status LocalOutputStream::Write(const void* data, int64_t size) {
 
 arrow::Status LocalOutputStream::Close() {
   if (descriptor_ < 0) return failure_;
-  if (failure_.ok() && ::fsync(descriptor_) != 0) static_cast<void>(fail(errno, "sync"));
+  if (failure_.ok()) {
+    if (const int failure = syncFile(descriptor_)) static_cast<void>(fail(failure, "sync"));
+  }
   // The kernel releases the descriptor even where close fails.
   const int closed = ::close(descriptor_);
   descriptor_ = -1;

@@ -36,6 +36,8 @@ class LocalOutputStream : public arrow::io::OutputStream {
   arrow::Status failure_;
 };
 
+// Makes a file's contents durable. 0, or errno's value.
+int syncFile(int descriptor);
 // Makes a directory's entries durable. 0, or errno's value.
 int syncDirectory(const std::string& directory);
 

@@ -53,7 +53,7 @@ void runPostCommit(DeltaLog& log, const SnapshotPtr& snapshot) {
   });
   if (version == 0 || version % checkpointInterval(snapshot->metadata()) != 0) return;
   bestEffort(*snapshot, "checkpoint", [&] {
-    log.runLatest([snapshot, clock = &log.clock()] {
+    log.runLatest(DeltaLog::Background::Checkpoint, [snapshot, clock = &log.clock()] {
       bestEffort(*snapshot, "checkpoint", [&] { writeCheckpoint(*snapshot, *clock); });
     });
   });

@@ -55,7 +55,7 @@ class DataFileWriter {
   PartitionValues values_;
   std::string relativePath_;  // decoded
   std::string path_;
-  std::unique_ptr<StatisticsCollector> statistics_;
+  std::unique_ptr<FileStatistics> statistics_;
   std::unique_ptr<ParquetFileWriter> writer_;
   int64_t numRows_ = 0;
   bool closed_ = false;

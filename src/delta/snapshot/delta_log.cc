@@ -1,5 +1,10 @@
 #include "delta/snapshot/delta_log.h"
 
+#include <ctime>
+
+#include <chrono>
+#include <utility>
+
 #include "common/error.h"
 #include "common/logging.h"
 #include "delta/actions/action_reader.h"
@@ -97,12 +102,17 @@ SnapshotPtr loadSnapshot(const Location& table, std::optional<int64_t> version, 
 }
 
 // One work runs, at most one waits.
-struct DeltaLog::Background {
+struct DeltaLog::Lane {
+  // Shorter works are not counted: rare ones after them would only come later.
+  static constexpr std::chrono::milliseconds kLongWork{50};
+  static constexpr int kRestPerWork = 19;
+
   std::mutex mutex;
   std::function<void()> waiting;
   bool running = false;
+  std::chrono::steady_clock::time_point notBefore;
 
-  static void run(const std::shared_ptr<Background>& self) {
+  static void run(const std::shared_ptr<Lane>& self) {
     while (true) {
       std::function<void()> work;
       {
@@ -113,8 +123,23 @@ struct DeltaLog::Background {
         }
         work = std::exchange(self->waiting, nullptr);
       }
+      const auto before = threadCpuTime();
       work();
+      self->rest(threadCpuTime() - before);
     }
+  }
+
+  void rest(std::chrono::nanoseconds used) {
+    if (used < kLongWork) return;
+    std::lock_guard lock(mutex);
+    notBefore = std::chrono::steady_clock::now() + kRestPerWork * used;
+    waiting = nullptr;
+  }
+
+  static std::chrono::nanoseconds threadCpuTime() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
   }
 };
 
@@ -122,7 +147,8 @@ DeltaLog::DeltaLog(Location table, const Clock& clock, Executor executor)
     : table_(std::move(table)),
       clock_(&clock),
       executor_(std::move(executor)),
-      background_(std::make_shared<Background>()) {}
+      checkpoints_(std::make_shared<Lane>()),
+      compactions_(std::make_shared<Lane>()) {}
 
 std::string DeltaLog::logPath() const {
   return logPathOf(table_);
@@ -208,15 +234,17 @@ void DeltaLog::runSoon(std::function<void()> work) {
   executor_(std::move(work));
 }
 
-void DeltaLog::runLatest(std::function<void()> work) {
+void DeltaLog::runLatest(Background kind, std::function<void()> work) {
   if (!executor_) return work();
+  const auto& lane = kind == Background::Checkpoint ? checkpoints_ : compactions_;
   {
-    std::lock_guard lock(background_->mutex);
-    background_->waiting = std::move(work);
-    if (background_->running) return;
-    background_->running = true;
+    std::lock_guard lock(lane->mutex);
+    if (std::chrono::steady_clock::now() < lane->notBefore) return;
+    lane->waiting = std::move(work);
+    if (lane->running) return;
+    lane->running = true;
   }
-  executor_([background = background_] { Background::run(background); });
+  executor_([lane] { Lane::run(lane); });
 }
 
 }  // namespace thalweg::delta

@@ -54,17 +54,21 @@ class DeltaLog {
   void offer(const SnapshotPtr& snapshot);
   // For commit/: runs `work` on the executor.
   void runSoon(std::function<void()> work);
-  // As runSoon, but at most one such work waits behind the running one, and the latest wins: for checkpoints.
-  void runLatest(std::function<void()> work);
+  // Work that keeps a table fast and grows with it. Each kind runs for itself.
+  enum class Background { Checkpoint, Compaction };
+  // As runSoon, but at most one work of a kind waits behind the running one, and the latest wins. Where one took long, the
+  // next of its kind is dropped until the kind's share of a core is back under a twentieth: a later commit asks again.
+  void runLatest(Background kind, std::function<void()> work);
 
  private:
-  struct Background;
+  struct Lane;
   SnapshotPtr readNewCommits(const SnapshotPtr& base);
 
   Location table_;
   const Clock* clock_;
   Executor executor_;
-  std::shared_ptr<Background> background_;
+  std::shared_ptr<Lane> checkpoints_;
+  std::shared_ptr<Lane> compactions_;
   std::mutex updateMutex_;  // one update at a time; taken before mutex_
   mutable std::mutex mutex_;
   SnapshotPtr snapshot_;

@@ -409,7 +409,7 @@ TEST_F(DeltaLogTest, HistoryIsNewestFirst) {
   EXPECT_EQ(history[0].timestampMs, 300);
   EXPECT_EQ(history[0].operation, "WRITE");
   EXPECT_EQ(history[0].operationParameters,
-            (std::map<std::string, std::string>{{"mode", "Append"}, {"n", "[1]"}}));
+            (std::map<std::string, std::optional<std::string>>{{"mode", "Append"}, {"n", "[1]"}}));
   EXPECT_EQ(history[0].operationMetrics.at("numFiles"), "1");
   EXPECT_EQ(history[0].isBlindAppend, true);
   EXPECT_EQ(history[1].version, 1);

@@ -5,6 +5,7 @@
 
 #include "exec/planner/planner.h"
 #include "expr/cast/value_text.h"
+#include "expr/time_window.h"
 #include "functions/registry.h"
 #include "plan/analyze/relations.h"
 #include "plan/optimize/optimizer.h"
@@ -68,6 +69,41 @@ class OperatorsTest : public ::testing::Test {
   TaskPool pool_{2};
   using Rows = std::vector<std::string>;
 };
+
+// Spark's: windows count from 1970-01-01 in UTC whatever the zone, hold their start and not their end, and the latest comes
+// first; a slide need not divide the length.
+TEST_F(OperatorsTest, WindowsOfATime) {
+  struct Case {
+    std::string time;  // seconds since the epoch
+    TimeWindowSpec seconds;
+    Rows expected;  // start|end
+  };
+  for (const Case& one : std::vector<Case>{{"12", {10, 10, 0}, {"10|20"}},
+                                           {"10", {10, 10, 0}, {"10|20"}},
+                                           {"-1", {10, 10, 0}, {"-10|0"}},
+                                           {"12", {10, 10, 3}, {"3|13"}},
+                                           {"2", {10, 10, -3}, {"-3|7"}},
+                                           {"12", {10, 5, 0}, {"10|20", "5|15"}},
+                                           {"10", {7, 3, 0}, {"9|16", "6|13"}},
+                                           {"12", {7, 3, 0}, {"12|19", "9|16", "6|13"}},
+                                           {"", {10, 5, 0}, {}}}) {
+    constexpr int64_t kSecond = 1'000'000;
+    const ExpressionPtr time = one.time.empty()
+                                   ? Literal::null(timestampType())
+                                   : std::make_shared<Literal>(std::make_shared<arrow::TimestampScalar>(std::stoll(one.time) * kSecond,
+                                                                                                         toArrowType(*timestampType())),
+                                                               timestampType());
+    std::vector<ExpressionPtr> list = {std::make_shared<Alias>(
+        std::make_shared<TimeWindow>(
+            time, TimeWindowSpec{one.seconds.duration * kSecond, one.seconds.slide * kSecond, one.seconds.start * kSecond}),
+        "w")};
+    LogicalPtr child = placeTimeWindows(&list, table({pairs({{"a", 1}})}));
+    const auto field = [&](int ordinal) {
+      return std::make_shared<Alias>(call("unix_seconds", {std::make_shared<FieldAccess>(list[0]->children()[0], ordinal)}), "s");
+    };
+    EXPECT_EQ(run(std::make_shared<LogicalProject>(std::vector<ExpressionPtr>{field(0), field(1)}, child)), one.expected) << one.time;
+  }
+}
 
 TEST_F(OperatorsTest, FilterKeepsTrueAloneAndProjectComputes) {
   const LogicalPtr input = table({pairs({{"a", 1}, {"b", std::nullopt}, {"c", 3}})});

@@ -56,7 +56,7 @@ std::vector<std::shared_ptr<arrow::RecordBatch>> collectAll(RunningOperator& run
 void forEachBatch(RunningOperator& running, Execution& execution,
                   const std::function<void(const std::shared_ptr<arrow::RecordBatch>&)>& consume) {
   const int count = running.numPartitions();
-  const int window = 2 * execution.pool->numThreads();
+  const int window = 2 * execution.pool->numSlots();
   std::deque<ReadAhead> ahead;  // the partitions from `first` on
   for (int first = 0; first < count;) {
     while (static_cast<int>(ahead.size()) < std::min(window, count - first)) ahead.emplace_back();

@@ -13,6 +13,7 @@
 #include "common/cancellation.h"
 #include "common/task_pool.h"
 #include "connector/read.h"
+#include "exec/pipeline/event_times.h"
 #include "expr/batch_context.h"
 
 namespace thalweg {
@@ -25,6 +26,8 @@ struct Execution {
   // Of each streaming source of the plan: this batch's splits, and the rows that they gave (for progress).
   std::vector<std::vector<SplitPtr>> streamSplits;
   std::deque<std::atomic<int64_t>> streamRows;
+  // Of each watermark of the plan: the event times of this batch's rows.
+  std::deque<SharedEventTimes> eventTimes;
 
   EvaluationContext evaluation(int partition = 0) const { return EvaluationContext{&batch, nullptr, partition}; }
 };

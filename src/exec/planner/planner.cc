@@ -6,10 +6,12 @@
 
 #include "common/error.h"
 #include "exec/operators/aggregate.h"
+#include "exec/operators/event_time.h"
 #include "exec/operators/project_filter.h"
 #include "exec/operators/scans.h"
 #include "exec/operators/sort_limit.h"
 #include "expr/canonical.h"
+#include "plan/logical/event_time.h"
 
 namespace thalweg {
 namespace {
@@ -106,6 +108,12 @@ class Planner {
         return std::make_shared<PhysicalUnion>(fullSchema(node.output()), std::move(children));
       }
       case LogicalKind::SubqueryAlias: return plan(*node.child());
+      case LogicalKind::TimeWindow: {
+        const auto& window = static_cast<const LogicalTimeWindow&>(node);
+        return std::make_shared<PhysicalTimeWindow>(fullSchema(node.output()), binder(node).bind(window.time()), window.spec(),
+                                                    plan(*node.child()));
+      }
+      case LogicalKind::EventTimeWatermark: return planWatermark(static_cast<const LogicalEventTimeWatermark&>(node));
       case LogicalKind::Deduplicate: {
         std::vector<ExpressionPtr> keys;
         for (const AttributePtr& key : static_cast<const LogicalDeduplicate&>(node).keys()) keys.push_back(binder(node).bind(key));
@@ -116,6 +124,14 @@ class Planner {
   }
 
  private:
+  PhysicalPtr planWatermark(const LogicalEventTimeWatermark& node) const {
+    ExpressionPtr eventTime = node.eventTime();
+    // A window's event time is its end.
+    if (isWindowType(*eventTime->type())) eventTime = std::make_shared<FieldAccess>(eventTime, 1);
+    return std::make_shared<PhysicalEventTimeWatermark>(fullSchema(node.output()), binder(node).bind(eventTime), node.index(),
+                                                        plan(*node.child()));
+  }
+
   Binder binder(const LogicalNode& node) const { return Binder(node.child()->output(), constants_); }
 
   PhysicalPtr planSort(const LogicalSort& sort, int64_t limit) const {

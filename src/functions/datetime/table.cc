@@ -40,7 +40,7 @@ std::span<const FunctionRow> datetimeFunctions() {
   static const std::vector<FunctionRow> rows = [] {
     std::vector<FunctionRow> all = {{"current_timestamp", 0, 0, resolveCurrentTimestamp}, {"now", 0, 0, resolveCurrentTimestamp},
                                     {"current_date", 0, 0, resolveCurrentDate},           {"curdate", 0, 0, resolveCurrentDate}};
-    for (auto part : {fieldRows(), dateShiftRows(), timeTextRows(), epochRows()}) all.insert(all.end(), part.begin(), part.end());
+    for (auto part : {fieldRows(), dateShiftRows(), timeTextRows(), epochRows(), windowRows()}) all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
   return rows;

@@ -73,9 +73,9 @@ LogicalPtr RelationAnalyzer::analyzeKind(const proto::Relation& relation) {
     case proto::Relation::kWithRelations: return withRelations(relation);
     case proto::Relation::kExtension: return extension(relation);
     case proto::Relation::kUnresolvedTableValuedFunction: return tableFunction(relation);
-    case proto::Relation::kWithWatermark: throw unsupported("withWatermark");
+    case proto::Relation::kWithWatermark: return withWatermark(relation);
     case proto::Relation::kJoin: throw unsupported("A join");
-    case proto::Relation::kCatalog: throw unsupported("A catalog query");
+    case proto::Relation::kCatalog: return context_.catalogQuery(relation.catalog());
     case proto::Relation::kSample: throw unsupported("sample");
     case proto::Relation::REL_TYPE_NOT_SET:
       throw Error("CONNECT_INVALID_PLAN.RELATION_NOT_SET", "The plan has a relation of no kind.");

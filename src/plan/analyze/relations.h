@@ -66,6 +66,7 @@ class RelationAnalyzer {
   // The orders over a scope; integer constants are positions in `positions`.
   std::vector<ExpressionPtr> sortOrders(const spark::connect::Sort& sort, const Scope& scope, const std::vector<AttributePtr>& positions,
                                         const std::vector<ExpressionPtr>* aliases) const;
+  LogicalPtr withWatermark(const spark::connect::Relation& relation);
   LogicalPtr showString(const spark::connect::Relation& relation);
 
   Scope scopeOf(const LogicalNode& node) const { return Scope(node.output(), &planOutputs_, context_.functions.caseSensitive); }
@@ -83,6 +84,10 @@ LogicalPtr makeAggregate(const std::vector<ExpressionPtr>& grouping, std::vector
 
 // A position in a select list that an integer literal of GROUP BY or ORDER BY stands for; empty for other expressions.
 std::optional<int> ordinalOf(const spark::connect::Expression& expression);
+
+// Gives window() and window_time() in the list nodes of their own over `child`, and refers to their columns instead. Throws
+// Error _LEGACY_ERROR_TEMP_1039 for two different windows.
+LogicalPtr placeTimeWindows(std::vector<ExpressionPtr>* list, LogicalPtr child);
 
 // Children of a union brought to common types, by position.
 LogicalPtr makeUnion(std::vector<LogicalPtr> children, const FunctionContext& functions);

@@ -26,6 +26,7 @@ LogicalPtr RelationAnalyzer::project(const proto::Relation& relation) {
   const ExpressionAnalyzer expressions(scope, context_);
   std::vector<ExpressionPtr> list = expressions.resolveList(project.expressions());
   const bool aggregates = std::any_of(list.begin(), list.end(), [](const ExpressionPtr& one) { return containsAggregate(*one); });
+  child = placeTimeWindows(&list, std::move(child));
   // select(count("*")): aggregate functions without groups make one row of all.
   if (aggregates) return makeAggregate({}, std::move(list), child);
   return std::make_shared<LogicalProject>(std::move(list), child);
@@ -77,6 +78,7 @@ LogicalPtr RelationAnalyzer::withColumns(const proto::Relation& relation) {
     }
     if (!replaced) list.push_back(column);
   }
+  child = placeTimeWindows(&list, std::move(child));
   return std::make_shared<LogicalProject>(std::move(list), child);
 }
 

@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "plan/analyze/relations.h"
+#include "plan/analyze/sql_arguments.h"
 #include "sql/parser.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
@@ -29,12 +30,6 @@ std::vector<int> firstColumns(int count) {
   std::vector<int> columns(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) columns[static_cast<size_t>(i)] = i;
   return columns;
-}
-
-// A scan gives all columns, the hidden ones last; pruning leaves what is used.
-LogicalPtr tableScan(const std::shared_ptr<Table>& table) {
-  const std::vector<AttributePtr> output = attributesOf(*table->schema(), table->visibleColumns());
-  return std::make_shared<LogicalTableScan>(table, firstColumns(static_cast<int>(output.size())), output);
 }
 
 // What compressed rows of one message may grow to: a few bytes can stand for any number. Uncompressed ones end at the limit
@@ -90,6 +85,29 @@ std::string constantTimestamp(const std::string& text, const AnalyzerContext& co
 
 }  // namespace
 
+LogicalPtr tableScan(const std::shared_ptr<Table>& table) {
+  const std::vector<AttributePtr> output = attributesOf(*table->schema(), table->visibleColumns());
+  return std::make_shared<LogicalTableScan>(table, firstColumns(static_cast<int>(output.size())), output);
+}
+
+LogicalPtr streamScan(const FormatProvider& provider, const ReadDefinition& definition, const FileSystemRegistry& files) {
+  if (!provider.streamSchema) throw unsupported("Reading the format '" + provider.name + "' as a stream");
+  if (definition.paths.size() > 1) {
+    throw Error("CONNECT_INVALID_PLAN.MULTIPLE_PATHS_NOT_SUPPORTED_FOR_STREAMING_SOURCE", "A streaming source takes one path.");
+  }
+  const StreamSchema schema = provider.streamSchema(definition, files);
+  auto stream = std::make_shared<StreamSourceDefinition>();
+  stream->format = provider.name;
+  stream->options = definition.options;
+  if (!definition.paths.empty()) stream->path = definition.paths[0];
+  stream->userSchema = definition.userSchema;
+  stream->schema = schema.schema;
+  stream->visibleColumns = schema.visibleColumns;
+  stream->corruptRecordColumn = definition.corruptRecordColumn;
+  const std::vector<AttributePtr> output = attributesOf(*schema.schema, schema.visibleColumns);
+  return std::make_shared<LogicalStreamScan>(stream, firstColumns(static_cast<int>(output.size())), output);
+}
+
 LogicalPtr RelationAnalyzer::read(const proto::Relation& relation) {
   return relation.read().has_named_table() ? namedTable(relation) : dataSource(relation);
 }
@@ -130,21 +148,7 @@ LogicalPtr RelationAnalyzer::dataSource(const proto::Relation& relation) {
     if (!provider.openTable) throw unsupported("Reading the format '" + provider.name + "' as a batch");
     return tableScan(provider.openTable(definition, context_.formats->fileSystems()));
   }
-  if (!provider.streamSchema) throw unsupported("Reading the format '" + provider.name + "' as a stream");
-  if (definition.paths.size() > 1) {
-    throw Error("CONNECT_INVALID_PLAN.MULTIPLE_PATHS_NOT_SUPPORTED_FOR_STREAMING_SOURCE", "A streaming source takes one path.");
-  }
-  const StreamSchema schema = provider.streamSchema(definition, context_.formats->fileSystems());
-  auto stream = std::make_shared<StreamSourceDefinition>();
-  stream->format = provider.name;
-  stream->options = definition.options;
-  if (!definition.paths.empty()) stream->path = definition.paths[0];
-  stream->userSchema = definition.userSchema;
-  stream->schema = schema.schema;
-  stream->visibleColumns = schema.visibleColumns;
-  stream->corruptRecordColumn = definition.corruptRecordColumn;
-  const std::vector<AttributePtr> output = attributesOf(*schema.schema, schema.visibleColumns);
-  return std::make_shared<LogicalStreamScan>(stream, firstColumns(static_cast<int>(output.size())), output);
+  return streamScan(provider, definition, context_.formats->fileSystems());
 }
 
 LogicalPtr RelationAnalyzer::localRelation(const std::string& data, const std::string& schemaText) {
@@ -206,24 +210,9 @@ LogicalPtr RelationAnalyzer::range(const proto::Relation& relation) {
 }
 
 LogicalPtr RelationAnalyzer::sqlText(const proto::Relation& relation) {
-  const auto& text = relation.sql();
-  sql::ParseOptions options;
-  options.timeZone = TimeZone::parse(context_.functions.timeZone);
-  // Arguments come as expressions from newer clients, as literals from older ones.
-  std::vector<proto::Expression> literals(static_cast<size_t>(text.args_size() + text.pos_args_size()));
-  size_t next = 0;
-  for (const auto& [name, argument] : text.named_arguments()) options.namedArguments[name] = &argument;
-  for (const auto& argument : text.pos_arguments()) options.positionalArguments.push_back(&argument);
-  for (const auto& [name, literal] : text.args()) {
-    *literals[next].mutable_literal() = literal;
-    options.namedArguments[name] = &literals[next++];
-  }
-  for (const auto& literal : text.pos_args()) {
-    *literals[next].mutable_literal() = literal;
-    options.positionalArguments.push_back(&literals[next++]);
-  }
+  const SqlArguments arguments(relation.sql(), context_.functions.timeZone);
   proto::Relation parsed;
-  sql::parseQuery(text.query(), &parsed, options);
+  sql::parseQuery(relation.sql().query(), &parsed, arguments.options());
   return analyze(parsed);
 }
 

@@ -117,6 +117,7 @@ LogicalPtr RelationAnalyzer::aggregate(const proto::Relation& relation) {
       grouping.push_back(one->kind() == ExpressionKind::Alias && group.has_unresolved_star() ? one->children()[0] : std::move(one));
     }
   }
+  child = placeTimeWindows(&grouping, std::move(child));
   std::vector<ExpressionPtr> results;
   // The groups' columns come first, under their names.
   std::vector<ExpressionPtr> groupResults;

@@ -103,7 +103,7 @@ LogicalPtr RelationAnalyzer::sqlAggregate(const messages::SqlAggregate& message)
   LogicalPtr child = message.has_input() ? analyze(message.input()) : singleRow();
   const Scope scope = message.has_input() ? scopeOf(*child) : Scope({}, nullptr, context_.functions.caseSensitive);
   const ExpressionAnalyzer selecting(scope, context_);
-  const std::vector<ExpressionPtr> select = selecting.resolveList(message.select());
+  std::vector<ExpressionPtr> select = selecting.resolveList(message.select());
   // GROUP BY and HAVING name input columns first, then aliases of the select list.
   const ExpressionAnalyzer expressions(scope, context_, &select);
   std::vector<ExpressionPtr> grouping;
@@ -113,9 +113,18 @@ LogicalPtr RelationAnalyzer::sqlAggregate(const messages::SqlAggregate& message)
     grouping.push_back(ordinal ? groupingItem(*ordinal, select) : withoutAlias(expressions.resolve(key)));
     refuseAggregate(grouping.back(), "GROUP BY");
   }
+  const ExpressionPtr having = message.has_having() ? expressions.resolve(message.having()) : Literal::of(true);
+  // A window of time may stand in all three places and is one column.
+  std::vector<ExpressionPtr> all = grouping;
+  all.insert(all.end(), select.begin(), select.end());
+  all.push_back(having);
+  child = placeTimeWindows(&all, std::move(child));
+  const auto selectBegin = all.begin() + static_cast<std::ptrdiff_t>(grouping.size());
+  grouping.assign(all.begin(), selectBegin);
+  select.assign(selectBegin, all.end() - 1);
+  const ExpressionPtr condition = all.back();
   if (!message.has_having()) return makeAggregate(grouping, select, child);
 
-  const ExpressionPtr condition = expressions.resolve(message.having());
   const auto kept = std::make_shared<Alias>(booleanCondition(condition), "__having");
   std::vector<ExpressionPtr> results = select;
   results.push_back(kept);
@@ -156,16 +165,15 @@ LogicalPtr RelationAnalyzer::sqlValues(const messages::SqlValues& message) {
                   "The values of column col" + std::to_string(fields.size() + 1) + " have types that do not go together.",
                   {{"colName", "`col" + std::to_string(fields.size() + 1) + "`"}});
     }
-    std::unique_ptr<arrow::ArrayBuilder> builder;
-    throwIfFailed(arrow::MakeBuilder(arrow::default_memory_pool(), toArrowType(*type), &builder));
+    arrow::ArrayVector values;
     bool nullable = false;
     for (const ExpressionPtr& value : column) {
       const auto scalar = evaluateConstant(*castTo(value, type, context_.functions.castMode()), evaluation);
       nullable = nullable || !scalar->is_valid;
-      throwIfFailed(builder->AppendScalar(*scalar));
+      values.push_back(valueOrThrow(arrow::MakeArrayFromScalar(*scalar, 1)));
     }
     fields.push_back({"col" + std::to_string(fields.size() + 1), type, nullable});
-    arrays.push_back(valueOrThrow(builder->Finish()));
+    arrays.push_back(valueOrThrow(arrow::Concatenate(values)));
   }
   const SchemaPtr schema = DataType::structOf(std::move(fields));
   const auto batch = arrow::RecordBatch::Make(toArrowSchema(*schema), message.rows_size(), std::move(arrays));

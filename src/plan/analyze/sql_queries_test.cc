@@ -69,6 +69,19 @@ INSTANTIATE_TEST_SUITE_P(Names, SqlQuery, testing::Values(
     Case{"SELECT * FROM VALUES (1, 'a'), (2L, null) AS x(n, c)", "struct<n:bigint,c:string>"},
     Case{"VALUES (1), (2.5)", "struct<col1:decimal(11,1)>"}, Case{"SELECT id FROM range(3)", "struct<id:bigint>"}));
 
+INSTANTIATE_TEST_SUITE_P(TimeWindows, SqlQuery, testing::Values(
+    Case{"SELECT window(ts, '5 minutes'), v FROM t", "struct<window:struct<start:timestamp,end:timestamp>,v:int>"},
+    Case{"SELECT window.start, count(*) c FROM t GROUP BY window(ts, '10 minutes', '5 minutes') ", "struct<start:timestamp,c:bigint>"},
+    Case{"SELECT window(ts, '5 minutes') w, k, sum(v) s FROM t GROUP BY w, k HAVING s > 1", "struct<w:struct<start:timestamp,end:timestamp>,k:string,s:bigint>"},
+    Case{"SELECT window_time(w) FROM (SELECT window(ts, '1 day') w FROM t)", "struct<window_time(w):timestamp>"},
+    Case{"SELECT window('2024-01-01', '1 day').end e", "struct<e:timestamp>"},
+    Case{"SELECT window(ts, '1 minute'), window(ts, '2 minutes') FROM t", "_LEGACY_ERROR_TEMP_1039"},
+    Case{"SELECT window(ts, '1 month') FROM t", "_LEGACY_ERROR_TEMP_3231"},
+    Case{"SELECT window(ts, '0 seconds') FROM t", "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE"},
+    Case{"SELECT window(ts, '1 minute', '2 minutes') FROM t", "DATATYPE_MISMATCH.PARAMETER_CONSTRAINT_VIOLATION"},
+    Case{"SELECT window(ts, '2 minutes', '1 minute', '1 minute') FROM t", "DATATYPE_MISMATCH.PARAMETER_CONSTRAINT_VIOLATION"},
+    Case{"SELECT window_time(v) FROM t", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE"}));
+
 TEST(NamedTable, optionsOfTimeTravelReachTheCatalog) {
   Options seen;
   AnalyzerContext context;

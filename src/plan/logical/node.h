@@ -31,6 +31,8 @@ enum class LogicalKind {
   Union,
   SubqueryAlias,
   Deduplicate,
+  TimeWindow,
+  EventTimeWatermark,
 };
 
 class LogicalNode {

@@ -1,6 +1,7 @@
 // Scans read only the columns that something above uses; projections compute only what is used.
 #include <set>
 
+#include "plan/logical/event_time.h"
 #include "plan/optimize/optimizer.h"
 
 namespace thalweg {
@@ -74,6 +75,16 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
       return node->withChildren({prune(sort.child(), below)});
     }
     case LogicalKind::Limit: return node->withChildren({prune(node->child(), needed)});
+    case LogicalKind::TimeWindow: {
+      Ids below = needed;
+      addReferences(*static_cast<const LogicalTimeWindow&>(*node).time(), &below);
+      return node->withChildren({prune(node->child(), below)});
+    }
+    case LogicalKind::EventTimeWatermark: {
+      Ids below = needed;
+      below.insert(static_cast<const LogicalEventTimeWatermark&>(*node).eventTime()->id());
+      return node->withChildren({prune(node->child(), below)});
+    }
     case LogicalKind::Aggregate: {
       const auto& aggregate = static_cast<const LogicalAggregate&>(*node);
       Ids below;

@@ -22,6 +22,12 @@ const char* nameOf(SaveMode mode) {
   throw internalError("unknown save mode");
 }
 
+Error tableThere(const delta::DeltaLog& log) {
+  return Error("DELTA_PATH_EXISTS",
+               "There is already a Delta table at " + log.table().uri() + ". Choose the mode append or overwrite.",
+               {{"path", log.table().uri()}});
+}
+
 }  // namespace
 
 std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log, SaveMode mode,
@@ -29,12 +35,7 @@ std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log
                                             delta::CastFunction cast) {
   const delta::SnapshotPtr snapshot = log->update();
   if (snapshot && mode == SaveMode::Ignore) return nullptr;
-  if (snapshot && mode == SaveMode::ErrorIfExists) {
-    throw Error(
-        "DELTA_PATH_EXISTS",
-        "There is already a Delta table at " + log->table().uri() + ". Choose the mode append or overwrite.",
-        {{"path", log->table().uri()}});
-  }
+  if (snapshot && mode == SaveMode::ErrorIfExists) throw tableThere(*log);
   DeltaWriteRequest request;
   request.schema = std::move(schema);
   request.overwrite = mode == SaveMode::Overwrite;
@@ -49,6 +50,24 @@ std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log
       {"partitionBy", delta::jsonText(toJsonText(nlohmann::json(options.partitionBy)))}};
   return std::make_unique<DeltaWrite>(std::move(log), snapshot, std::move(options), std::move(request),
                                       std::move(cast));
+}
+
+std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> log, const TableCreation& creation,
+                                               SchemaPtr schema, DeltaWriteOptions options) {
+  const delta::SnapshotPtr snapshot = log->update();
+  if (snapshot && !creation.replace) throw tableThere(*log);
+  DeltaWriteRequest request;
+  request.schema = std::move(schema);
+  request.overwrite = snapshot != nullptr;
+  request.newTable = {creation.comment, creation.properties, creation.declared};
+  request.operation.name = creation.operation;
+  request.operation.parameters = {
+      {"partitionBy", delta::jsonText(nlohmann::json(options.partitionBy).dump())},
+      {"clusterBy", delta::jsonText("[]")},
+      {"description", creation.comment ? delta::jsonText(*creation.comment) : "null"},
+      {"isManaged", delta::jsonText(creation.managed ? "true" : "false")},
+      {"properties", delta::jsonText(nlohmann::json(creation.properties).dump())}};
+  return std::make_unique<DeltaWrite>(std::move(log), snapshot, std::move(options), std::move(request), delta::CastFunction());
 }
 
 }  // namespace thalweg

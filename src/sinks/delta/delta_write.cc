@@ -1,11 +1,14 @@
 #include "sinks/delta/delta_write.h"
 
+#include <algorithm>
+
 #include <arrow/record_batch.h>
 
 #include "common/error.h"
 #include "common/uuid.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/partitioned_writer.h"
+#include "delta/maintain/compaction.h"
 #include "delta/snapshot/table_features.h"
 #include "storage/uri_path.h"
 #include "types/schema_json.h"
@@ -96,20 +99,28 @@ void DeltaWrite::settleSchema(const delta::CastFunction& cast) {
     metadata_ = snapshot_->metadata();
     rules.columnMapping = delta::columnMappingMode(metadata_) != delta::ColumnMappingMode::None;
   }
+  const bool replaceTable = snapshot_ && request_.newTable;
   const bool replaceSchema = snapshot_ && request_.overwrite && options_.overwriteSchema;
-  if (replaceSchema && rules.columnMapping)
-    throw unsupported("overwriteSchema on a table with column mapping");
-  if (!snapshot_ || replaceSchema) {
-    const SchemaPtr schema = delta::newTableSchema(*request_.schema, options_.partitionBy, rules);
-    if (!snapshot_) {
+  if ((replaceSchema || replaceTable) && rules.columnMapping)
+    throw unsupported("a new schema (overwriteSchema, CREATE OR REPLACE) on a table with column mapping");
+  if (!snapshot_ || replaceSchema || replaceTable) {
+    SchemaPtr schema = delta::newTableSchema(*request_.schema, options_.partitionBy, rules);
+    if (request_.newTable && request_.newTable->keepNullability) schema = request_.schema;
+    if (!snapshot_ || replaceTable) {
+      metadata_ = {};
       metadata_.id = randomUuid();
       metadata_.createdTime = log_->clock().nowMillis();
     }
+    if (request_.newTable) {
+      metadata_.description = request_.newTable->description;
+      metadata_.configuration = request_.newTable->configuration;
+    }
     metadata_.schemaString = toSchemaJson(*schema);
     metadata_.partitionColumns = canonicalNames(*schema, options_.partitionBy);
-    metadataChanged_ = !snapshot_ || metadata_.schemaString != snapshot_->metadata().schemaString ||
+    metadataChanged_ = !snapshot_ || replaceTable || metadata_.schemaString != snapshot_->metadata().schemaString ||
                        metadata_.partitionColumns != snapshot_->metadata().partitionColumns;
     plan_ = delta::planWriteSchema(*schema, *request_.schema, rules);
+    if (replaceTable) checkFeatures();
     return;
   }
   settlePartitioning(metadata_);
@@ -117,6 +128,16 @@ void DeltaWrite::settleSchema(const delta::CastFunction& cast) {
   if (plan_.schemaChanged) {
     metadata_.schemaString = toSchemaJson(*plan_.tableSchema);
     metadataChanged_ = true;
+  }
+}
+
+// A replaced table keeps its protocol: what its new schema and properties ask for must be in it already.
+void DeltaWrite::checkFeatures() const {
+  const auto there = delta::writerFeatures(snapshot_->protocol());
+  for (const std::string& feature : delta::writerFeatures(delta::protocolForNewTable(metadata_, log_->table().uri()))) {
+    if (std::find(there.begin(), there.end(), feature) == there.end()) {
+      throw unsupported("replacing a table by one that needs the feature " + feature + ", which the table lacks (drop it and create it)");
+    }
   }
 }
 
@@ -144,6 +165,8 @@ void DeltaWrite::fillMetrics(int64_t removedFiles, int64_t removedBytes) {
   for (const delta::AddFile& file : files_) bytes += file.size;
   const auto numFiles = static_cast<int64_t>(files_.size());
   auto& metrics = request_.operation.metrics;
+  // A table made without rows has none to count, as Spark has it.
+  if (request_.newTable && request_.newTable->keepNullability) return;
   if (request_.streaming) {
     metrics = {{"numRemovedFiles", removedFiles},
                {"numAddedFiles", numFiles},
@@ -187,6 +210,7 @@ void DeltaWrite::commit() {
     throw Error(conflict->error);
   }
   committed_ = std::get<delta::Committed>(outcome).snapshot;
+  if (options_.compactBehind && committed_) delta::compactSoon(log_, committed_);
 }
 
 void DeltaWrite::abort() noexcept {

@@ -303,6 +303,22 @@ TEST_F(KafkaSourceTest, BatchesKeepToTheRequestsBounds) {
   EXPECT_EQ(splits.at(0)->open(request)->next()->num_rows(), 100);
 }
 
+TEST_F(KafkaSourceTest, FewRecordsAreOneTaskUnlessMoreAreAskedFor) {
+  broker_.createTopic("clicks", 3);
+  send("clicks", 0, {"a", "b"});
+  send("clicks", 2, {"c"});
+  const auto plan = [&](const std::unique_ptr<StreamSource>& source) {
+    const auto start = source->initialOffset();
+    return source->plan(start, *source->latestOffset(start, false));
+  };
+  const auto source = open({{"startingOffsets", "earliest"}});
+  const auto splits = plan(source);
+  EXPECT_EQ(splits.size(), 1u);
+  EXPECT_EQ(values(splits), (std::vector<std::string>{"a", "b", "c"}));
+  const auto divided = open({{"startingOffsets", "earliest"}, {"minPartitions", "2"}});
+  EXPECT_EQ(plan(divided).size(), 2u);
+}
+
 TEST_F(KafkaSourceTest, ATableReadsBetweenItsOffsets) {
   broker_.createTopic("clicks", 1);
   send("clicks", 0, {"a", "b", "c", "d"});

@@ -6,18 +6,28 @@
 #include "common/logging.h"
 #include "exec/pipeline/write.h"
 #include "exec/planner/planner.h"
+#include "plan/logical/event_time.h"
 #include "plan/optimize/optimizer.h"
 
 namespace thalweg {
 namespace {
 
-// Numbers the streaming leaves from the left: Spark's order of sources in the offset log.
-LogicalPtr numberSources(const LogicalPtr& plan, std::vector<std::shared_ptr<const StreamSourceDefinition>>* sources) {
+// Numbers the streaming leaves from the left (Spark's order of sources in the offset log), and the watermarks.
+LogicalPtr numberStreams(const LogicalPtr& plan, std::vector<std::shared_ptr<const StreamSourceDefinition>>* sources,
+                         std::vector<int64_t>* watermarkDelaysMs) {
   return transformUp(plan, [&](const LogicalPtr& node) -> LogicalPtr {
-    if (node->kind() != LogicalKind::StreamScan) return node;
-    const auto& scan = static_cast<const LogicalStreamScan&>(*node);
-    sources->push_back(scan.source());
-    return std::make_shared<LogicalStreamScan>(scan.source(), scan.columns(), scan.output(), static_cast<int>(sources->size()) - 1);
+    if (node->kind() == LogicalKind::StreamScan) {
+      const auto& scan = static_cast<const LogicalStreamScan&>(*node);
+      sources->push_back(scan.source());
+      return std::make_shared<LogicalStreamScan>(scan.source(), scan.columns(), scan.output(), static_cast<int>(sources->size()) - 1);
+    }
+    if (node->kind() == LogicalKind::EventTimeWatermark) {
+      const auto& watermark = static_cast<const LogicalEventTimeWatermark&>(*node);
+      watermarkDelaysMs->push_back(watermark.delayMs());
+      return std::make_shared<LogicalEventTimeWatermark>(watermark.eventTime(), watermark.delayMs(), watermark.child(),
+                                                         static_cast<int>(watermarkDelaysMs->size()) - 1);
+    }
+    return node;
   });
 }
 
@@ -49,11 +59,16 @@ void MicroBatchExecution::initialize() {
   statusChanged_("Initializing sources");
   openSources();
   restore();
+  // The policy is the one that the query was first started with.
+  const auto policy = definition_.loggedConfiguration.find("spark.sql.streaming.multipleWatermarkPolicy");
+  watermark_.emplace(watermarkDelaysMs_,
+                     policy == definition_.loggedConfiguration.end() ? WatermarkPolicy::Min : parseWatermarkPolicy(policy->second),
+                     entry_.watermarkMs);
 }
 
 void MicroBatchExecution::openSources() {
   std::vector<std::shared_ptr<const StreamSourceDefinition>> definitions;
-  plan_ = numberSources(definition_.plan, &definitions);
+  plan_ = numberStreams(definition_.plan, &definitions, &watermarkDelaysMs_);
   for (size_t i = 0; i < definitions.size(); ++i) {
     const StreamSourceDefinition& source = *definitions[i];
     StreamSourceContext context;
@@ -168,6 +183,7 @@ bool MicroBatchExecution::planRange(bool ignoreLimits, QueryProgress* progress) 
 }
 
 void MicroBatchExecution::writeOffsets(QueryProgress* progress) {
+  entry_.watermarkMs = watermark_->currentMs();
   entry_.timestampMs = definition_.clock->nowMillis();
   entry_.configuration = definition_.loggedConfiguration;
   statusChanged_("Writing offsets to log");
@@ -188,6 +204,7 @@ void MicroBatchExecution::runAndCommit(QueryProgress* progress) {
       execution.streamRows.emplace_back(0);
     }
   });
+  for (size_t i = 0; i < watermarkDelaysMs_.size(); ++i) execution.eventTimes.emplace_back();
   timed(progress, "queryPlanning", [] {});
   timed(progress, "addBatch", [&] {
     auto write = definition_.sink->beginBatch({batchId_, checkpoint_.queryId(), runId_, definition_.mode, outputSchema_});
@@ -199,13 +216,28 @@ void MicroBatchExecution::runAndCommit(QueryProgress* progress) {
     progress->numOutputRows = write->numOutputRows();
   });
   for (size_t i = 0; i < sources_.size(); ++i) progress->sources[i].numInputRows = execution.streamRows[i];
+  noteEventTimes(execution, progress);
   timed(progress, "commitOffsets", [&] {
-    checkpoint_.writeCommit(batchId_, {entry_.watermarkMs});
+    checkpoint_.writeCommit(batchId_, {watermark_->currentMs()});
     for (size_t i = 0; i < sources_.size(); ++i) {
       if (entry_.offsets[i]) sources_[i]->commit(*entry_.offsets[i]);
     }
     purge();
   });
+}
+
+// The batch's own watermark is the one before it; what it saw counts from the next batch on.
+void MicroBatchExecution::noteEventTimes(const Execution& execution, QueryProgress* progress) {
+  if (!watermark_->hasWatermarks()) return;
+  std::vector<EventTimes> seen;
+  for (const SharedEventTimes& times : execution.eventTimes) seen.push_back(times.get());
+  watermark_->update(seen);
+  progress->eventTime["watermark"] = isoMillis(entry_.watermarkMs);
+  const auto first = std::find_if(seen.begin(), seen.end(), [](const EventTimes& times) { return times.count > 0; });
+  if (first == seen.end()) return;
+  progress->eventTime["min"] = isoMillis(first->min);
+  progress->eventTime["max"] = isoMillis(first->max);
+  progress->eventTime["avg"] = isoMillis(first->average());
 }
 
 void MicroBatchExecution::purge() {

@@ -14,6 +14,7 @@
 #include "streaming/checkpoint/checkpoint.h"
 #include "streaming/query/definition.h"
 #include "streaming/query/progress.h"
+#include "streaming/watermark/watermark_tracker.h"
 
 namespace thalweg {
 
@@ -55,6 +56,7 @@ class MicroBatchExecution {
   bool planRange(bool ignoreLimits, QueryProgress* progress);
   void writeOffsets(QueryProgress* progress);
   void runAndCommit(QueryProgress* progress);
+  void noteEventTimes(const Execution& execution, QueryProgress* progress);
   void purge();
   template <typename F>
   auto timed(QueryProgress* progress, const char* step, F&& f);
@@ -69,6 +71,8 @@ class MicroBatchExecution {
   PhysicalPtr physical_;
   SchemaPtr outputSchema_;
   std::vector<std::unique_ptr<StreamSource>> sources_;
+  std::vector<int64_t> watermarkDelaysMs_;
+  std::optional<WatermarkTracker> watermark_;  // from restore on
   int64_t batchId_ = 0;
   bool replaying_ = false;  // offsets/N is written, commits/N is not
   OffsetEntry entry_;       // of the batch at hand

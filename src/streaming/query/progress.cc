@@ -51,6 +51,7 @@ std::string QueryProgress::toJson() const {
   setRate(&json, "inputRowsPerSecond", numInputRows(), inputSeconds);
   setRate(&json, "processedRowsPerSecond", numInputRows(), processingSeconds);
   json["durationMs"] = durationMs;
+  if (!eventTime.empty()) json["eventTime"] = eventTime;
   json["stateOperators"] = Json::array();
   json["sources"] = Json::array();
   for (const SourceProgress& source : sources) {

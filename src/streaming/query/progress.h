@@ -28,6 +28,8 @@ struct QueryProgress {
   // Seconds since the previous trigger's start; none for the first.
   std::optional<double> inputSeconds;
   double processingSeconds = 0;
+  // Empty where the plan has no watermark.
+  std::map<std::string, std::string> eventTime;
   std::vector<SourceProgress> sources;
   std::string sinkDescription;
   int64_t numOutputRows = -1;

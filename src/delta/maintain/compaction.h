@@ -1,0 +1,41 @@
+// Merges small files of a table into larger ones: the same rows in fewer files, in one commit OPTIMIZE.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "delta/snapshot/delta_log.h"
+
+namespace thalweg::delta {
+
+// Which files are merged. Files of like size are merged with each other only (a class spans a factor of 16), so that a
+// row that trickles in is written again once a class and not with every merge.
+struct CompactionRules {
+  int64_t smallBelowBytes = int64_t{64} << 20;
+  int64_t targetBytes = int64_t{128} << 20;  // a file made is not larger, by the sizes of what it is made of
+  int minFiles = 32;                         // fewer of one partition and class are left alone
+};
+
+// The groups of live files that the rules call for, each to become one file.
+std::vector<std::vector<AddFile>> chooseSmallFiles(const Snapshot& snapshot, const CompactionRules& rules);
+
+struct CompactionReport {
+  int64_t version = 0;
+  int64_t numAddedFiles = 0;
+  int64_t numRemovedFiles = 0;
+  int64_t numAddedBytes = 0;
+  int64_t numRemovedBytes = 0;
+};
+
+// Merges what the rules call for in the newest version, on the caller's thread; nullopt where there is nothing to do, or
+// where another writer removed one of the files meanwhile (the table is as that writer left it). Others may read and append
+// all the time. Throws Error for a table that we may not write, and the store's errors; files that were made are removed.
+std::optional<CompactionReport> compactSmallFiles(const std::shared_ptr<DeltaLog>& log, const CompactionRules& rules = {});
+
+// After a commit: merges in the background where the commit's table calls for it, one merge a table at a time; failures
+// are logged. Not where the table's property delta.autoOptimize.autoCompact is false.
+void compactSoon(const std::shared_ptr<DeltaLog>& log, const SnapshotPtr& committed);
+
+}  // namespace thalweg::delta

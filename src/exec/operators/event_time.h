@@ -1,0 +1,36 @@
+// Operators of event time: windows of rows, and the watch over a stream's event times.
+#pragma once
+
+#include "exec/operators/operator.h"
+#include "expr/expression.h"
+#include "expr/time_window.h"
+
+namespace thalweg {
+
+// See LogicalTimeWindow.
+class PhysicalTimeWindow final : public BatchTransform {
+ public:
+  PhysicalTimeWindow(SchemaPtr schema, ExpressionPtr time, const TimeWindowSpec& spec, PhysicalPtr child);
+  std::shared_ptr<arrow::RecordBatch> transform(const std::shared_ptr<arrow::RecordBatch>& batch,
+                                                const EvaluationContext& context) const override;
+  std::string describe() const override;
+
+ private:
+  ExpressionPtr time_;
+  TimeWindowSpec spec_;
+};
+
+// Passes rows on and notes their event times in the execution, under the operator's number.
+class PhysicalEventTimeWatermark final : public PhysicalNode {
+ public:
+  // `eventTime` is a timestamp or a window's end. `watermarkIndex` numbers the plan's watermarks.
+  PhysicalEventTimeWatermark(SchemaPtr schema, ExpressionPtr eventTime, int watermarkIndex, PhysicalPtr child);
+  std::unique_ptr<RunningOperator> start(Execution& execution) const override;
+  std::string describe() const override;
+
+ private:
+  ExpressionPtr eventTime_;
+  int watermarkIndex_;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,82 @@
+// Which queries over a stream Spark starts in which output mode: Spark's own answers, query by query.
+#include "plan/analyze/streaming_rules.h"
+
+#include <gtest/gtest.h>
+#include <spark/connect/relations.pb.h>
+
+#include "common/error.h"
+#include "plan/analyze/analyzer.h"
+#include "plan/logical/event_time.h"
+#include "sql/parser.h"
+
+namespace thalweg {
+namespace {
+
+// A stream `raw`(ts, k, v); `events`, the same with a watermark on ts; and a table `fixed` of the same columns.
+LogicalPtr relationNamed(const std::vector<std::string>& name, const Options&, bool) {
+  const auto output = attributesOf(*DataType::structOf({{"ts", timestampType()}, {"k", stringType()}, {"v", intType()}}));
+  if (name[0] == "fixed") return std::make_shared<LogicalLocalRelation>(output, std::vector<std::shared_ptr<arrow::RecordBatch>>{});
+  const LogicalPtr stream =
+      std::make_shared<LogicalStreamScan>(std::make_shared<StreamSourceDefinition>(), std::vector<int>{0, 1, 2}, output);
+  if (name[0] == "raw") return stream;
+  if (name[0] == "events") return std::make_shared<LogicalEventTimeWatermark>(output[0], 10'000, stream);
+  return nullptr;
+}
+
+LogicalPtr analyzed(const std::string& query) {
+  AnalyzerContext context;
+  context.findRelation = relationNamed;
+  spark::connect::Relation relation;
+  sql::parseQuery(query, &relation);
+  return analyzeRelation(relation, context);
+}
+
+std::string answer(const LogicalNode& plan, OutputMode mode) {
+  try {
+    checkStreamingPlan(plan, mode);
+    return "ok";
+  } catch (const Error& error) {
+    if (error.condition() == "STREAMING_OUTPUT_MODE.UNSUPPORTED_OPERATION") return "mode";
+    return error.condition() == "_LEGACY_ERROR_TEMP_3102" ? "operator" : error.condition();
+  }
+}
+
+struct Case {
+  std::string query;
+  std::string append, update, complete;  // ok, mode (42KDE) or operator (Spark's unnamed condition)
+};
+void PrintTo(const Case& value, std::ostream* out) { *out << value.query; }
+
+class StreamingRules : public testing::TestWithParam<Case> {};
+
+TEST_P(StreamingRules, areSparks) {
+  const LogicalPtr plan = analyzed(GetParam().query);
+  EXPECT_EQ(answer(*plan, OutputMode::Append), GetParam().append) << "append";
+  EXPECT_EQ(answer(*plan, OutputMode::Update), GetParam().update) << "update";
+  EXPECT_EQ(answer(*plan, OutputMode::Complete), GetParam().complete) << "complete";
+}
+
+INSTANTIATE_TEST_SUITE_P(Stateless, StreamingRules, testing::Values(
+    Case{"SELECT k, v + 1 FROM raw WHERE v > 0", "ok", "ok", "mode"},
+    Case{"SELECT window(ts, '5 minutes'), v FROM raw", "ok", "ok", "mode"},
+    Case{"SELECT * FROM raw UNION ALL SELECT * FROM events", "ok", "ok", "mode"},
+    Case{"SELECT * FROM raw UNION ALL SELECT * FROM fixed", "operator", "operator", "mode"},
+    Case{"SELECT * FROM raw ORDER BY v", "operator", "operator", "mode"},
+    Case{"SELECT * FROM raw LIMIT 3", "ok", "operator", "mode"},
+    Case{"SELECT * FROM raw LIMIT 3 OFFSET 1", "operator", "operator", "mode"}));
+
+INSTANTIATE_TEST_SUITE_P(Aggregates, StreamingRules, testing::Values(
+    Case{"SELECT k, count(*) FROM raw GROUP BY k", "mode", "ok", "ok"},
+    Case{"SELECT count(*) FROM events", "mode", "ok", "ok"},
+    Case{"SELECT k, count(*) FROM events GROUP BY k", "mode", "ok", "ok"},
+    Case{"SELECT ts, count(*) FROM events GROUP BY ts", "ok", "ok", "ok"},
+    Case{"SELECT ts, count(*) FROM raw GROUP BY ts", "mode", "ok", "ok"},
+    Case{"SELECT window(ts, '5 minutes'), k, count(*) FROM events GROUP BY window(ts, '5 minutes'), k", "ok", "ok", "ok"},
+    Case{"SELECT window(ts, '5 minutes') w, count(*) FROM raw GROUP BY w", "mode", "ok", "ok"},
+    Case{"SELECT k, count(*) FROM raw GROUP BY k ORDER BY k", "mode", "operator", "ok"},
+    Case{"SELECT k, count(*) FROM raw GROUP BY k LIMIT 2", "mode", "operator", "ok"},
+    Case{"SELECT window(w, '1 hour') h, sum(c) FROM (SELECT window(ts, '5 minutes') w, count(*) c FROM events GROUP BY w) GROUP BY h",
+         "ok", "operator", "operator"}));
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,67 @@
+#include "plan/logical/event_time.h"
+
+#include <nlohmann/json.hpp>
+
+namespace thalweg {
+namespace {
+
+std::vector<AttributePtr> withWindow(const LogicalNode& child, const AttributePtr& window) {
+  std::vector<AttributePtr> output = child.output();
+  output.push_back(window);
+  return output;
+}
+
+// Only one column of a stream is its event time: an earlier declaration of another one is kept, as Spark keeps it.
+std::vector<AttributePtr> withDelay(const LogicalNode& child, const AttributePtr& eventTime, int64_t delayMs) {
+  std::vector<AttributePtr> output;
+  for (const AttributePtr& column : child.output()) {
+    output.push_back(column->id() == eventTime->id()
+                         ? column->withMetadata(withMetadataKey(column->metadata(), kWatermarkDelayKey, std::to_string(delayMs)))
+                         : column);
+  }
+  return output;
+}
+
+nlohmann::ordered_json parsed(const std::string& metadata) {
+  if (metadata.empty()) return nlohmann::ordered_json::object();
+  auto object = nlohmann::ordered_json::parse(metadata, nullptr, /*allow_exceptions=*/false);
+  return object.is_object() ? object : nlohmann::ordered_json::object();
+}
+
+}  // namespace
+
+LogicalTimeWindow::LogicalTimeWindow(ExpressionPtr time, const TimeWindowSpec& spec, AttributePtr window, LogicalPtr child)
+    : LogicalNode(LogicalKind::TimeWindow, {child}, withWindow(*child, window)), time_(std::move(time)), spec_(spec) {}
+
+LogicalPtr LogicalTimeWindow::withChildren(std::vector<LogicalPtr> children) const {
+  return std::make_shared<LogicalTimeWindow>(time_, spec_, window(), std::move(children[0]));
+}
+
+std::string LogicalTimeWindow::describe() const {
+  return "TimeWindow " + time_->toString() + ", " + std::to_string(spec_.duration) + ", " + std::to_string(spec_.slide) + ", " +
+         std::to_string(spec_.start);
+}
+
+LogicalEventTimeWatermark::LogicalEventTimeWatermark(AttributePtr eventTime, int64_t delayMs, LogicalPtr child, int index)
+    : LogicalNode(LogicalKind::EventTimeWatermark, {child}, withDelay(*child, eventTime, delayMs)),
+      eventTime_(std::move(eventTime)),
+      delayMs_(delayMs),
+      index_(index) {}
+
+LogicalPtr LogicalEventTimeWatermark::withChildren(std::vector<LogicalPtr> children) const {
+  return std::make_shared<LogicalEventTimeWatermark>(eventTime_, delayMs_, std::move(children[0]), index_);
+}
+
+std::string LogicalEventTimeWatermark::describe() const {
+  return "EventTimeWatermark " + eventTime_->toString() + ", " + std::to_string(delayMs_) + " milliseconds";
+}
+
+std::string withMetadataKey(const std::string& metadata, std::string_view key, const std::string& jsonValue) {
+  auto object = parsed(metadata);
+  object[std::string(key)] = nlohmann::ordered_json::parse(jsonValue);
+  return object.dump();
+}
+
+bool hasMetadataKey(const std::string& metadata, std::string_view key) { return parsed(metadata).contains(std::string(key)); }
+
+}  // namespace thalweg

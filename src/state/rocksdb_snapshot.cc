@@ -1,0 +1,182 @@
+#include "state/rocksdb_snapshot.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <arrow/buffer.h>
+#include <arrow/io/interfaces.h>
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "common/uuid.h"
+#include "state/zip_archive.h"
+#include "types/arrow_result.h"
+
+namespace thalweg {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMetadataName = "metadata";
+constexpr std::string_view kVersionLine = "v1\n";
+// A MANIFEST grows with the number of data files; this is room for a million of them.
+constexpr size_t kMaxZipContents = 256 << 20;
+constexpr int64_t kCopyBytes = 4 << 20;
+
+[[noreturn]] void throwCorrupt(const std::string& reason) {
+  throw Error("STATE_STORE_CHECKPOINT_CORRUPT", reason);
+}
+
+// Names come from foreign files: none may lead out of its folder.
+void checkName(const std::string& name) {
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos) {
+    throwCorrupt("it names a file \"" + name + "\"");
+  }
+}
+
+std::string dataFilePath(const std::string& storeFolder, const std::string& storedName) {
+  return storeFolder + "/SSTs/" + storedName;
+}
+
+void writeLocal(const fs::path& path, std::string_view bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  if (!out)
+    throw Error("STORAGE_FAILURE", "The file " + path.string() + " could not be written.",
+                {{"path", path.string()}});
+}
+
+void copyToLocal(FileSystem& fileSystem, const std::string& path, const fs::path& target) {
+  const auto input = fileSystem.openInput(path);
+  std::ofstream out(target, std::ios::binary);
+  for (int64_t position = 0;;) {
+    const auto piece = valueOrThrow(input->ReadAt(position, kCopyBytes));
+    if (piece->size() == 0) break;
+    out.write(reinterpret_cast<const char*>(piece->data()), piece->size());
+    position += piece->size();
+  }
+  out.close();
+  if (!out)
+    throw Error("STORAGE_FAILURE", "The file " + target.string() + " could not be written.",
+                {{"path", target.string()}});
+}
+
+void putLocal(FileSystem& fileSystem, const fs::path& source, const std::string& path) {
+  std::ifstream in(source, std::ios::binary);
+  const auto output = fileSystem.openOutput(path);
+  std::string piece(kCopyBytes, '\0');
+  while (in) {
+    in.read(piece.data(), kCopyBytes);
+    throwIfFailed(output->Write(piece.data(), in.gcount()));
+  }
+  if (!in.eof())
+    throw Error("STORAGE_FAILURE", "The file " + source.string() + " could not be read.",
+                {{"path", source.string()}});
+  throwIfFailed(output->Close());
+}
+
+std::string readLocal(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+}  // namespace
+
+SnapshotMetadata parseSnapshotMetadata(std::string_view text) {
+  if (!text.starts_with(kVersionLine)) throwCorrupt("its metadata has another version than v1");
+  const nlohmann::json json = nlohmann::json::parse(text.substr(kVersionLine.size()), nullptr, false);
+  if (!json.is_object()) throwCorrupt("its metadata is no JSON object");
+  try {
+    if (json.contains("columnFamilyMapping") && !json.at("columnFamilyMapping").empty()) {
+      throw unsupported("State stores with column families (transformWithState, join state format 3)");
+    }
+    if (json.contains("logFiles") && !json.at("logFiles").empty())
+      throw unsupported("RocksDB snapshots with write-ahead logs");
+    SnapshotMetadata metadata;
+    metadata.numKeys = json.value("numKeys", int64_t{-1});
+    for (const nlohmann::json& file : json.at("sstFiles")) {
+      SnapshotMetadata::DataFile data{file.at("localFileName"), file.at("dfsSstFileName"),
+                                      file.at("sizeBytes")};
+      checkName(data.localName);
+      checkName(data.storedName);
+      metadata.dataFiles.push_back(std::move(data));
+    }
+    return metadata;
+  } catch (const nlohmann::json::exception&) {
+    throwCorrupt("its metadata lacks what a snapshot needs");
+  }
+}
+
+std::string formatSnapshotMetadata(const SnapshotMetadata& metadata) {
+  using Json = nlohmann::ordered_json;
+  Json files = Json::array();
+  for (const SnapshotMetadata::DataFile& file : metadata.dataFiles) {
+    files.push_back({{"localFileName", file.localName},
+                     {"dfsSstFileName", file.storedName},
+                     {"sizeBytes", file.sizeBytes}});
+  }
+  const Json json = {{"sstFiles", files},
+                     {"numKeys", metadata.numKeys},
+                     {"numInternalKeys", 0},
+                     {"columnFamilyMapping", Json::object()},
+                     {"columnFamilyTypeMap", Json::object()},
+                     {"maxColumnFamilyId", 0}};
+  return std::string(kVersionLine) + json.dump();
+}
+
+SnapshotMetadata readSnapshotMetadata(FileSystem& fileSystem, const std::string& zipPath) {
+  const ZipEntries entries = readZip(fileSystem.readAll(zipPath), kMaxZipContents);
+  const auto metadata = entries.find(kMetadataName);
+  if (metadata == entries.end()) throwCorrupt("it has no metadata");
+  return parseSnapshotMetadata(metadata->second);
+}
+
+void unpackSnapshot(FileSystem& fileSystem, const std::string& storeFolder, const std::string& zipPath,
+                    const std::string& target) {
+  const ZipEntries entries = readZip(fileSystem.readAll(zipPath), kMaxZipContents);
+  const auto found = entries.find(kMetadataName);
+  if (found == entries.end()) throwCorrupt("it has no metadata");
+  const SnapshotMetadata metadata = parseSnapshotMetadata(found->second);
+  for (const auto& [name, contents] : entries) {
+    checkName(name);
+    if (name != kMetadataName) writeLocal(fs::path(target) / name, contents);
+  }
+  const bool local = fileSystem.uriOf("/").starts_with("file:");
+  for (const SnapshotMetadata::DataFile& file : metadata.dataFiles) {
+    const std::string path = dataFilePath(storeFolder, file.storedName);
+    const std::optional<FileInfo> info = fileSystem.stat(path);
+    if (!info) throwCorrupt("its data file " + path + " does not exist");
+    if (info->sizeBytes != file.sizeBytes) {
+      throwCorrupt("its data file " + path + " has " + std::to_string(info->sizeBytes) +
+                   " bytes instead of " + std::to_string(file.sizeBytes));
+    }
+    const fs::path link = fs::path(target) / file.localName;
+    std::error_code error;
+    if (local) fs::create_symlink(path, link, error);
+    if (!local || error) copyToLocal(fileSystem, path, link);
+  }
+}
+
+std::string packSnapshot(FileSystem& fileSystem, const std::string& storeFolder, const std::string& source,
+                         int64_t numKeys) {
+  SnapshotMetadata metadata;
+  metadata.numKeys = numKeys;
+  ZipEntries entries;
+  for (const fs::directory_entry& entry : fs::directory_iterator(source)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.path().extension() == ".sst") {
+      SnapshotMetadata::DataFile file{name, entry.path().stem().string() + "-" + randomUuid() + ".sst",
+                                      static_cast<int64_t>(entry.file_size())};
+      putLocal(fileSystem, entry.path(), dataFilePath(storeFolder, file.storedName));
+      metadata.dataFiles.push_back(std::move(file));
+    } else if (name == "CURRENT" || name.starts_with("MANIFEST-") || name.starts_with("OPTIONS-")) {
+      entries[name] = readLocal(entry.path());
+    }
+  }
+  entries[std::string(kMetadataName)] = formatSnapshotMetadata(metadata);
+  return writeZip(entries);
+}
+
+}  // namespace thalweg

@@ -1,0 +1,78 @@
+// What both providers share: versions as numbered files in one folder, how a load finds its way through them,
+// and which may go.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "common/error.h"
+#include "state/state_compression.h"
+#include "state/state_files.h"
+
+namespace thalweg {
+
+// The StateFiles contract over "<version>.<extension>" files ("<version>_<id>.<extension>" with Spark's
+// checkpoint format 2); what is in a file is the provider's.
+class VersionedStateFiles : public StateFiles {
+ public:
+  StateLoad load(int64_t version, StateReceiver& receiver) final;
+  void writeChanges(int64_t version, const std::vector<StateChange>& changes) final;
+  void writeSnapshot(int64_t version, const StateEntries& entries) final;
+  StateVersions latestVersions() final;
+  void clean(int64_t minVersionsToRetain) final;
+
+ protected:
+  struct Extensions {
+    std::string changes;
+    std::string snapshot;
+  };
+  VersionedStateFiles(std::shared_ptr<FileSystem> fileSystem, StateStoreId id, StateFormat format,
+                      Extensions extensions);
+
+  // Hand a file's contents to `receiver`. A file that cannot be used throws Error CANNOT_LOAD_STATE_STORE.*.
+  virtual void readChanges(const std::string& path, StateReceiver& receiver) = 0;
+  virtual void readSnapshot(const std::string& path, StateReceiver& receiver) = 0;
+  virtual Error missingChanges(const std::string& path) const = 0;
+  // Contents of the file that holds the changes.
+  virtual std::string encodeChanges(const std::vector<StateChange>& changes) = 0;
+  // Makes durable what the snapshot's file refers to, and returns the contents of that file.
+  virtual std::string prepareSnapshot(const StateEntries& entries) = 0;
+  // Files (paths) that only snapshots in `removed` refer to, and none in `retained`; they go after those
+  // snapshots.
+  virtual std::vector<std::string> sharedFilesOf(const std::vector<std::string>& removed,
+                                                 const std::vector<std::string>& retained) {
+    return {};
+  }
+
+  FileSystem& fileSystem() const { return *fileSystem_; }
+  const std::string& folder() const { return folder_; }
+  const StateFormat& format() const { return format_; }
+  StateCodec codec() const { return codec_; }
+  std::unique_ptr<StateDecompressor> openCompressed(const std::string& path) const;
+  // Removes a file and the checksum that Spark's Hadoop client may have beside it.
+  void removeFile(const std::string& path) const;
+  // Writes a file whole or not at all. Spark's Hadoop client keeps checksums in hidden neighbours and refuses
+  // a file that does not match its own: a neighbour that an earlier file left goes first.
+  void writeFile(const std::string& name, const std::string& contents) const;
+
+ private:
+  struct Files {
+    std::string changes;  // paths, empty where there is none
+    std::string snapshot;
+    bool ambiguous = false;  // several attempts' files: only the commit log knows which one counts
+  };
+  std::map<int64_t, Files> list() const;
+  StateLoad loadFrom(int64_t snapshot, int64_t version, const std::map<int64_t, Files>& files,
+                     StateReceiver& receiver);
+
+  std::shared_ptr<FileSystem> fileSystem_;
+  std::string folder_;
+  StateFormat format_;
+  Extensions extensions_;
+  StateCodec codec_;
+};
+
+// An Error with `condition` for a file that cannot be used, naming it and the reason.
+Error unusableStateFile(const std::string& condition, const std::string& path, const std::string& reason);
+
+}  // namespace thalweg
