@@ -8,7 +8,7 @@ namespace {
 
 using enum ErrorKind;
 
-// Names and SQLSTATEs are Spark's and Delta's; sorted by name.
+// Names and SQLSTATEs are those of Spark 4.2 and Delta 4.4 where they have the name; sorted by name.
 constexpr ErrorCondition kConditions[] = {
     {"ALL_PARTITION_COLUMNS_NOT_ALLOWED", "KD005", Analysis},
     {"AMBIGUOUS_LATERAL_COLUMN_ALIAS", "42702", Analysis},
