@@ -30,8 +30,8 @@ constexpr int64_t kLargestPage = int64_t{1} << 30;
 }  // namespace
 
 ColumnChunk::ColumnChunk(const parquet::ColumnDescriptor& column, const arrow::DataType& type,
-                         arrow::util::Codec* codec, PageBuffers& buffers)
-    : column_(column), codec_(codec), buffers_(buffers), values_(makeColumnValues(column, type)) {}
+                         arrow::util::Codec* codec)
+    : column_(column), codec_(codec), values_(makeColumnValues(column, type)) {}
 
 ColumnChunk::~ColumnChunk() = default;
 ColumnChunk::ColumnChunk(ColumnChunk&&) noexcept = default;
@@ -65,52 +65,51 @@ void ColumnChunk::appendLevels(const LeafLevels& levels) {
 void ColumnChunk::encodeLevels(const std::vector<int16_t>& levels, int16_t highest, int16_t otherwise) {
   if (highest == 0) return;
   const int bits = bitWidthOf(static_cast<uint32_t>(highest));
-  std::vector<uint8_t>& page = buffers_.plain;
-  const size_t start = page.size();
-  page.resize(start + 4);
+  const size_t start = page_.size();
+  page_.resize(start + 4);
   if (levels.empty()) {
-    appendHybridRun(static_cast<uint32_t>(otherwise), numLevels_, bits, page);
+    appendHybridRun(static_cast<uint32_t>(otherwise), numLevels_, bits, page_);
   } else {
-    appendHybridRuns(levels.data(), numLevels_, bits, page);
+    appendHybridRuns(levels.data(), numLevels_, bits, page_);
   }
-  const auto length = static_cast<uint32_t>(page.size() - start - 4);
-  std::memcpy(page.data() + start, &length, 4);
+  const auto length = static_cast<uint32_t>(page_.size() - start - 4);
+  std::memcpy(page_.data() + start, &length, 4);
 }
 
 std::shared_ptr<arrow::Buffer> ColumnChunk::compressed() {
-  const std::vector<uint8_t>& page = buffers_.plain;
-  if (!codec_) return arrow::Buffer::FromVector(std::vector<uint8_t>(page));
-  const auto size = static_cast<int64_t>(page.size());
-  const int64_t most = codec_->MaxCompressedLen(size, page.data());
-  std::vector<uint8_t>& out = buffers_.compressed;
-  if (static_cast<int64_t>(out.size()) < most) out.resize(static_cast<size_t>(most));
-  const int64_t bytes = valueOrThrow(codec_->Compress(size, page.data(), most, out.data()));
-  return arrow::Buffer::FromVector(std::vector<uint8_t>(out.begin(), out.begin() + bytes));
+  const auto size = static_cast<int64_t>(page_.size());
+  if (!codec_) return arrow::Buffer::FromVector(std::vector<uint8_t>(page_));
+  const int64_t most = codec_->MaxCompressedLen(size, page_.data());
+  if (static_cast<int64_t>(scratch_.size()) < most) scratch_.resize(static_cast<size_t>(most));
+  const int64_t bytes = valueOrThrow(codec_->Compress(size, page_.data(), most, scratch_.data()));
+  return arrow::Buffer::FromVector(std::vector<uint8_t>(scratch_.begin(), scratch_.begin() + bytes));
 }
 
 void ColumnChunk::endPage() {
   if (numLevels_ == 0) return;
-  std::vector<uint8_t>& page = buffers_.plain;
-  page.clear();
+  page_.clear();
   encodeLevels(repetition_, column_.max_repetition_level(), 0);
   encodeLevels(definition_, column_.max_definition_level(), column_.max_definition_level());
-  const parquet::Encoding::type encoding = values_->finishPage(page);
-  if (static_cast<int64_t>(page.size()) > kLargestPage) {
+  const parquet::Encoding::type encoding = values_->finishPage(page_);
+  if (static_cast<int64_t>(page_.size()) > kLargestPage) {
     throw unsupported("a Parquet page of more than 1 GiB, for one record's values of the column " +
                       column_.path()->ToDotString());
   }
-  pages_.emplace_back(compressed(), static_cast<int32_t>(numLevels_), encoding, parquet::Encoding::RLE,
-                      parquet::Encoding::RLE, static_cast<int64_t>(page.size()));
+  const auto numLevels = static_cast<int32_t>(numLevels_);
+  pages_.emplace_back(compressed(), numLevels, encoding, parquet::Encoding::RLE, parquet::Encoding::RLE,
+                      static_cast<int64_t>(page_.size()));
   pagesBytes_ += pages_.back().size();
   definition_.clear();
   repetition_.clear();
   numLevels_ = numRecords_ = 0;
-  if (page.capacity() > 4 * kPageBytes) buffers_ = {};
+  if (page_.capacity() > 4 * kPageBytes) page_ = {};
+  if (scratch_.capacity() > 4 * kPageBytes) scratch_ = {};
 }
 
 int64_t ColumnChunk::heldBytes() const {
   const size_t levels = definition_.capacity() + repetition_.capacity();
-  return pagesBytes_ + values_->heldBytes() + static_cast<int64_t>(levels * sizeof(int16_t));
+  return pagesBytes_ + values_->heldBytes() +
+         static_cast<int64_t>(levels * 2 + page_.capacity() + scratch_.capacity());
 }
 
 int64_t ColumnChunk::finish(const Target& target) {

@@ -21,25 +21,19 @@ class DataPageV1;
 
 namespace thalweg {
 
-// Where a page is put together: one for all columns of a file, whose pages end one after another.
-struct PageBuffers {
-  std::vector<uint8_t> plain;
-  std::vector<uint8_t> compressed;
-};
-
 // Pages end at about a megabyte or 20,000 records, as Spark's do, and never within a record. Used by one
 // thread; failures throw parquet::ParquetException or Error.
 class ColumnChunk {
  public:
   // `codec` may be null, for uncompressed pages. All are kept by the caller.
-  ColumnChunk(const parquet::ColumnDescriptor& column, const arrow::DataType& type, arrow::util::Codec* codec,
-              PageBuffers& buffers);
+  ColumnChunk(const parquet::ColumnDescriptor& column, const arrow::DataType& type,
+              arrow::util::Codec* codec);
   ~ColumnChunk();
   ColumnChunk(ColumnChunk&&) noexcept;
 
   // Some whole records.
   void write(const LeafLevels& levels, const arrow::ArrayData& values, int64_t numRecords);
-  // Bytes of memory, without the buffers.
+  // Bytes of memory.
   int64_t heldBytes() const;
 
   struct Target {
@@ -63,12 +57,13 @@ class ColumnChunk {
 
   const parquet::ColumnDescriptor& column_;
   arrow::util::Codec* codec_;
-  PageBuffers& buffers_;
   std::unique_ptr<ColumnValues> values_;
   std::vector<int16_t> definition_;  // of the page in hand; empty: all at the highest
   std::vector<int16_t> repetition_;  // of a column below a list
   int64_t numLevels_ = 0;            // of the page in hand
   int64_t numRecords_ = 0;
+  std::vector<uint8_t> page_;
+  std::vector<uint8_t> scratch_;
   std::vector<parquet::DataPageV1> pages_;
   int64_t pagesBytes_ = 0;
   int64_t nullCount_ = 0;  // levels without a value, of this row group

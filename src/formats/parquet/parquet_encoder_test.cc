@@ -354,19 +354,6 @@ TEST(ParquetEncoder, EndsRowGroupsByBytes) {
   EXPECT_EQ(file->metadata()->num_rows(), 20'000);
 }
 
-// What a page in hand takes is a column's; wide tables still get row groups of many pages' worth of records.
-TEST(ParquetEncoder, WideTablesHaveNoTinyRowGroups) {
-  constexpr int kColumns = 200;
-  arrow::Int64Builder builder;
-  for (int64_t i = 0; i < 40'000; ++i) throwIfFailed(builder.Append(i % 100));
-  const auto column = valueOrThrow(builder.Finish());
-  arrow::FieldVector fields;
-  for (int i = 0; i < kColumns; ++i) fields.push_back(arrow::field("c" + std::to_string(i), arrow::int64()));
-  const auto schema = arrow::schema(fields);
-  const auto batch = arrow::RecordBatch::Make(schema, column->length(), arrow::ArrayVector(kColumns, column));
-  EXPECT_EQ(open(write(schemaOf(*schema), {batch}))->metadata()->num_row_groups(), 1);
-}
-
 TEST(ParquetEncoder, CountsNullsOfListsAndOfMembersOfNullStructs) {
   const SchemaPtr schema = parseSchemaDdl("s STRUCT<l: ARRAY<INT>, x: INT>");
   const auto type = storedSchema(*schema)->field(0)->type();

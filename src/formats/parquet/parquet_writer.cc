@@ -105,7 +105,7 @@ class ParquetFileWriter::Implementation {
 
   int64_t numRows() const { return rows_; }
   int64_t bufferedBytes() const {
-    auto bytes = static_cast<int64_t>(buffers_.plain.capacity() + buffers_.compressed.capacity());
+    int64_t bytes = 0;
     for (const ColumnChunk& chunk : chunks_) bytes += chunk.heldBytes();
     return bytes;
   }
@@ -133,8 +133,7 @@ class ParquetFileWriter::Implementation {
 
   void makeChunks(const arrow::DataType& type) {
     if (type.num_fields() == 0) {
-      chunks_.emplace_back(*descriptor_.Column(static_cast<int>(chunks_.size())), type, codec_.get(),
-                           buffers_);
+      chunks_.emplace_back(*descriptor_.Column(static_cast<int>(chunks_.size())), type, codec_.get());
     }
     for (const auto& field : type.fields()) makeChunks(*field->type());
   }
@@ -218,9 +217,8 @@ class ParquetFileWriter::Implementation {
   parquet::SchemaDescriptor descriptor_;
   std::unique_ptr<parquet::FileMetaDataBuilder> metadata_;
   std::unique_ptr<arrow::util::Codec> codec_;  // null: uncompressed
-  PageBuffers buffers_;
-  std::vector<ColumnShape> shapes_;  // one a column
-  std::vector<ColumnChunk> chunks_;  // one a leaf
+  std::vector<ColumnShape> shapes_;            // one a column
+  std::vector<ColumnChunk> chunks_;            // one a leaf
   int64_t rowGroups_ = 0;
   int64_t groupRows_ = 0;
   int64_t rows_ = 0;
