@@ -104,6 +104,9 @@ ExpressionPtr ExpressionAnalyzer::resolveAttribute(const proto::Expression& mess
   const std::vector<std::string> parts = parseNameParts(attribute.unparsed_identifier());
   if (attribute.has_plan_id()) return scope_.resolveInPlan(parts, attribute.plan_id());
   if (aliases_) {
+    if (prefer_ == Prefer::Aliases) {
+      if (ExpressionPtr found = findAlias(parts)) return found;
+    }
     if (ExpressionPtr found = scope_.find(parts)) return found;
     if (ExpressionPtr found = findAlias(parts)) return found;
   }
@@ -139,6 +142,9 @@ std::vector<ExpressionPtr> ExpressionAnalyzer::resolveList(const google::protobu
 ExpressionPtr ExpressionAnalyzer::resolveCall(const std::string& name, const std::vector<const proto::Expression*>& arguments,
                                               bool distinct) const {
   if (ExpressionPtr value = sessionValue(name, arguments.size(), context_)) return value;
+  if (prefer_ == Prefer::Aliases && isAggregateFunction(name)) {
+    return ExpressionAnalyzer(scope_, context_, aliases_).resolveCall(name, arguments, distinct);
+  }
   FunctionCall call{name, {}, distinct};
   for (const proto::Expression* argument : arguments) {
     if (argument->has_unresolved_star()) {

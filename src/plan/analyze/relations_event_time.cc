@@ -60,6 +60,13 @@ LogicalPtr placeTimeWindows(std::vector<ExpressionPtr>* list, LogicalPtr child) 
   }
   const auto& window = static_cast<const TimeWindow&>(*windows[0]);
   const ExpressionPtr& time = window.children()[0];
+  if (child->kind() == LogicalKind::TimeWindow) {
+    const auto& placed = static_cast<const LogicalTimeWindow&>(*child);
+    if (placed.spec() == window.spec() && sameExpression(*placed.time(), *time)) {
+      replace(list, windows[0], placed.window());
+      return child;
+    }
+  }
   const auto column = std::make_shared<Attribute>("window", window.type(), false, nextExpressionId(), std::vector<std::string>{},
                                                   withMetadataKey(metadataOf(time), kTimeWindowMarker, "true"));
   replace(list, windows[0], column);

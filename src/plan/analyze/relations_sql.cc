@@ -101,10 +101,17 @@ LogicalPtr RelationAnalyzer::sqlAggregate(const messages::SqlAggregate& message)
     throw unsupported("rollup, cube and grouping sets");
   }
   LogicalPtr child = message.has_input() ? analyze(message.input()) : singleRow();
+  // The select list may name the window that rows are grouped by (window.start).
+  for (const auto& key : message.grouping()) {
+    if (!key.has_unresolved_function() || !equalsIgnoreCase(key.unresolved_function().function_name(), "window")) continue;
+    const Scope scope = scopeOf(*child);
+    std::vector<ExpressionPtr> window = {ExpressionAnalyzer(scope, context_).resolve(key)};
+    child = placeTimeWindows(&window, std::move(child));
+  }
   const Scope scope = message.has_input() ? scopeOf(*child) : Scope({}, nullptr, context_.functions.caseSensitive);
   const ExpressionAnalyzer selecting(scope, context_);
   std::vector<ExpressionPtr> select = selecting.resolveList(message.select());
-  // GROUP BY and HAVING name input columns first, then aliases of the select list.
+  // GROUP BY names input columns first, then aliases of the select list; HAVING, which comes after the list, aliases first.
   const ExpressionAnalyzer expressions(scope, context_, &select);
   std::vector<ExpressionPtr> grouping;
   if (message.group_by_all()) grouping = allGroups(select);
@@ -113,7 +120,8 @@ LogicalPtr RelationAnalyzer::sqlAggregate(const messages::SqlAggregate& message)
     grouping.push_back(ordinal ? groupingItem(*ordinal, select) : withoutAlias(expressions.resolve(key)));
     refuseAggregate(grouping.back(), "GROUP BY");
   }
-  const ExpressionPtr having = message.has_having() ? expressions.resolve(message.having()) : Literal::of(true);
+  const ExpressionAnalyzer filtering(scope, context_, &select, ExpressionAnalyzer::Prefer::Aliases);
+  const ExpressionPtr having = message.has_having() ? filtering.resolve(message.having()) : Literal::of(true);
   // A window of time may stand in all three places and is one column.
   std::vector<ExpressionPtr> all = grouping;
   all.insert(all.end(), select.begin(), select.end());

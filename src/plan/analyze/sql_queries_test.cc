@@ -44,6 +44,8 @@ INSTANTIATE_TEST_SUITE_P(GroupBy, SqlQuery, testing::Values(
     Case{"SELECT v + 1 AS w, sum(v) FROM t GROUP BY w", "struct<w:int,sum(v):bigint>"},
     Case{"SELECT v + 1, sum(v) FROM t GROUP BY 1", "struct<(v + 1):int,sum(v):bigint>"},
     Case{"SELECT k, sum(v) FROM t GROUP BY ALL", "struct<k:string,sum(v):bigint>"},
+    Case{"SELECT k, count(*) s FROM t GROUP BY k HAVING s > 1", "struct<k:string,s:bigint>"},
+    Case{"SELECT k, count(*) v FROM t GROUP BY k HAVING sum(v) > v", "struct<k:string,v:bigint>"},
     Case{"SELECT k FROM t GROUP BY 2", "GROUP_BY_POS_OUT_OF_RANGE"},
     Case{"SELECT sum(v) FROM t GROUP BY 1", "GROUP_BY_POS_AGGREGATE"},
     Case{"SELECT k, v FROM t GROUP BY k", "MISSING_AGGREGATION"},
