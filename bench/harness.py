@@ -1,10 +1,12 @@
 """What the measurements share: the server under test, the broker with its topics, PySpark programs, a process's figures."""
+import atexit
 import glob
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -42,9 +44,8 @@ class Peers:
     def __init__(self, scripts):
         self.scripts = scripts
         self.home = os.environ["PEERS_DIR"]
-        self.scratch = os.path.join(self.home, "bench")
-        shutil.rmtree(self.scratch, ignore_errors=True)
-        os.makedirs(self.scratch)
+        self.scratch = tempfile.mkdtemp(prefix="bench-", dir=self.home)
+        atexit.register(shutil.rmtree, self.scratch, ignore_errors=True)
 
     def start_broker(self):
         subprocess.run(["bash", "kafka.sh", "start"], cwd=self.scripts, check=True, capture_output=True)

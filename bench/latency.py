@@ -24,7 +24,8 @@ for path in sorted(glob.glob(table + "/_delta_log/*.json")):
     latencies = []
     for line in open(path):
         action = json.loads(line)
-        if "add" not in action: continue
+        # Merged files hold rows that were committed before.
+        if not action.get("add", {}).get("dataChange"): continue
         sent = parquet.read_table(os.path.join(table, action["add"]["path"]), columns=["sent"], partitioning=None)["sent"]
         latencies += [round(committed * 1e3 - micros / 1e3, 1) for micros in sent.cast("int64").to_pylist()]
     if latencies: print(json.dumps([committed, latencies]))
@@ -82,8 +83,9 @@ def report(peers, table, rate, seconds, cpu, memory, peak):
     print(f"  all            {text(percentiles(rows))}")
     print(f"  first minute   {text(percentiles(within(first, first + 60)))}")
     print(f"  last minute    {text(percentiles(within(last - 60, last)))}")
-    files = len(glob.glob(table + "/*.parquet"))
-    print(f"  {len(versions):,} versions, {files:,} data files, {len(os.listdir(table + '/_delta_log')):,} files of the log")
+    with open(sorted(glob.glob(table + "/_delta_log/*.crc"))[-1]) as checksum:
+        live = json.load(checksum)["numFiles"]
+    print(f"  {len(versions):,} versions with rows, {len(glob.glob(table + '/_delta_log/*.json')):,} in all, {live:,} live data files")
     print(f"  between commits: most {max(gaps) * 1e3:.0f} ms, over a second {sum(gap > 1 for gap in gaps)} times")
     print(f"  memory {memory[0]:.0f} MB at first, {memory[-1]:.0f} MB at last, {peak:.0f} MB at most; {cpu / seconds * 100:.0f} % of a core")
     expected = int(rate * seconds)
