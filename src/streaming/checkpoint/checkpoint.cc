@@ -69,9 +69,8 @@ OffsetEntry parseOffsetEntry(const std::string& text, const std::string& where) 
     const size_t next = text.find('\n', at + 1);
     std::string line = text.substr(at + 1, next == std::string::npos ? next : next - at - 1);
     // A newline at the end makes no source.
-    if (!(line.empty() && next == std::string::npos)) {
-      entry.offsets.push_back(line == "-" ? std::nullopt : std::optional(std::move(line)));
-    }
+    if (!line.empty()) entry.offsets.push_back(line == "-" ? std::nullopt : std::optional(std::move(line)));
+    else if (next != std::string::npos) throw corrupt(where, "it has an empty line in the place of a source's offset.");
     at = next;
   }
   return entry;

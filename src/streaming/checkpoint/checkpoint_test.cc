@@ -44,7 +44,7 @@ TEST(OffsetEntry, ToleratesANewlineAtTheEndAndUnknownKeys) {
 }
 
 TEST(OffsetEntry, RefusesDamagedText) {
-  for (const char* text : {"", "[1]", "{\"conf\":{\"a\":1}}", "{\"batchWatermarkMs\":\"x\"}", "{cut"}) {
+  for (const char* text : {"", "[1]", "{\"conf\":{\"a\":1}}", "{\"batchWatermarkMs\":\"x\"}", "{cut", "{\"conf\":{}}\n\n5", "{\"conf\":{}}\n5\n\n"}) {
     EXPECT_EQ(conditionOf([&] { parseOffsetEntry(text, "here"); }), "STREAMING_CHECKPOINT_LOG_CORRUPT") << text;
   }
 }
