@@ -1,5 +1,6 @@
 #include "state/operator_metadata.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "common/error.h"
@@ -18,7 +19,7 @@ TEST(OperatorMetadata, TheNewestFileOfVersion2IsRead) {
   const auto fileSystem = makeLocalFileSystem();
   EXPECT_FALSE(readOperatorMetadata(*fileSystem, folder.path()));
   fileSystem->writeAtomically(folder.path() + "/_metadata/v2/2", "v9\nnot this one");
-  fileSystem->writeAtomically(folder.path() + "/_metadata/v2/10", std::string("v2\n") + kTransform);
+  fileSystem->writeAtomically(folder.path() + "/_metadata/v2/10", fmt::format("v2\n{}", kTransform));
   const auto metadata = readOperatorMetadata(*fileSystem, folder.path());
   ASSERT_TRUE(metadata);
   EXPECT_EQ(metadata->operatorName, "transformWithStateExec");
