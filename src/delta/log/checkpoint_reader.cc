@@ -329,8 +329,14 @@ void readFile(FileSystem& fileSystem, const std::string& path, const ActionSink&
               const SidecarSink& sidecars) {
   if (path.ends_with(".json")) {
     readActions(fileSystem.readAll(path), path, sink, sidecars);
-  } else {
+    return;
+  }
+  try {
     ParquetCheckpointFile(fileSystem, path, sink, sidecars).read();
+  } catch (const Error& error) {
+    // What is wrong with a column is found where no file is known.
+    if (error.text().find(path) != std::string::npos) throw;
+    throw Error(error.condition(), "The checkpoint " + path + " cannot be read: " + error.text(), error.parameters());
   }
 }
 
