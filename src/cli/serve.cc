@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <thread>
 
@@ -78,6 +79,7 @@ CLI::App* addServeCommand(CLI::App& program, ServeOptions* options) {
   command
       ->add_option("--allowed-root", sessions.allowedRoots,
                    "Folder that programs may read and write; may be repeated")
+      ->check(CLI::ExistingDirectory)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--warehouse", sessions.warehouse,
@@ -107,6 +109,7 @@ int serve(ServeOptions options, const MakeSessionFactory& makeFactory) {
   }
   // Programs that the server starts must not inherit it.
   unsetenv("THALWEG_TOKEN");
+  for (std::string& root : options.sessions.allowedRoots) root = std::filesystem::absolute(root).lexically_normal();
   options.sessions.reachableFromOutside = !connect::isLoopback(options.server.host);
   const sigset_t signals = stopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);

@@ -7,6 +7,7 @@
 
 #include "common/logging.h"
 #include "common/secret.h"
+#include "common/task_pool.h"
 
 namespace thalweg {
 namespace {
@@ -148,6 +149,7 @@ void ClientHandle::runBlocking(std::function<void()> call, const CancellationTok
     std::condition_variable changed;
     bool done = false;
   };
+  const BlockingSection waiting;
   const auto progress = std::make_shared<Progress>();
   std::thread([self = shared_from_this(), call = std::move(call), progress]() mutable {
     call();

@@ -109,7 +109,7 @@ void ColumnChunk::endPage() {
 }
 
 int64_t ColumnChunk::heldBytes() const {
-  const size_t levels = definition_.capacity() + repetition_.capacity();
+  const size_t levels = definition_.size() + repetition_.size();
   return pagesBytes_ + values_->heldBytes() + static_cast<int64_t>(levels * sizeof(int16_t));
 }
 
@@ -136,6 +136,8 @@ int64_t ColumnChunk::finish(const Target& target) {
   widen(bounds_, bounds);
   pages_.clear();
   pagesBytes_ = nullCount_ = 0;
+  definition_ = std::vector<int16_t>();
+  repetition_ = std::vector<int16_t>();
   return bytes;
 }
 

@@ -20,6 +20,8 @@ namespace thalweg {
 namespace {
 
 constexpr int64_t kDictionaryBytes = 1 << 20;
+// A page of codes may stand for values that would fill so many pages plain.
+constexpr int64_t kMostPlainPages = 16;
 
 void appendBytes(const void* bytes, size_t count, std::vector<uint8_t>& out) {
   const auto* first = static_cast<const uint8_t*>(bytes);
@@ -64,7 +66,8 @@ class DictionaryColumn final : public ColumnValues {
 
   int64_t pageBytes() const override {
     if (encoding_ == Encoding::Plain) return static_cast<int64_t>(plain_.size());
-    return static_cast<int64_t>(codes_.size()) * codeBits() / 8;
+    // Should the dictionary overflow, the page in hand is written out plain: that is bounded too.
+    return std::max(codesBytes(), codedBytes_ / kMostPlainPages);
   }
 
   int64_t heldBytes() const override {
@@ -72,8 +75,11 @@ class DictionaryColumn final : public ColumnValues {
   }
 
   parquet::Encoding::type finishPage(std::vector<uint8_t>& out) override {
-    if (encoding_ == Encoding::Dictionary && !anyPage_ && !pays()) goPlain();
-    anyPage_ = true;
+    if (encoding_ == Encoding::Dictionary && !anyPage_ && !codes_.empty()) {
+      // Pages of nulls alone say nothing.
+      if (!pays()) goPlain();
+      anyPage_ = true;
+    }
     if (encoding_ == Encoding::Plain) {
       appendBytes(plain_.data(), plain_.size(), out);
       plain_.clear();
@@ -94,8 +100,8 @@ class DictionaryColumn final : public ColumnValues {
     bounds_ = {};
     encoding_ = Encoding::Dictionary;
     dictionaryUsed_ = anyPage_ = false;
-    plain_ = {};
-    codes_ = {};
+    plain_ = std::vector<uint8_t>();
+    codes_ = std::vector<uint32_t>();
     return result;
   }
 
@@ -141,14 +147,15 @@ class DictionaryColumn final : public ColumnValues {
   int codeBits() const {
     return std::max(bitWidthOf(static_cast<uint32_t>(std::max<size_t>(dictionary_.size(), 1) - 1)), 1);
   }
-  bool pays() const { return pageBytes() + dictionary_.bytes() < codedBytes_; }
+  int64_t codesBytes() const { return static_cast<int64_t>(codes_.size()) * codeBits() / 8; }
+  bool pays() const { return codesBytes() + dictionary_.bytes() < codedBytes_; }
 
   // The page in hand is written over; earlier ones keep their codes, and so the dictionary.
   void goPlain() {
     plain_.resize(static_cast<size_t>(codedBytes_));
     uint8_t* next = plain_.data();
     for (const uint32_t code : codes_) next = writePlain(Traits::valueOf(dictionary_.value(code)), next);
-    codes_ = {};
+    codes_ = std::vector<uint32_t>();
     codedBytes_ = 0;
     encoding_ = Encoding::Plain;
     if (!dictionaryUsed_) dictionary_.clear();
@@ -209,12 +216,13 @@ struct BinaryTraits {
 class OneEncodingColumn : public ColumnValues {
  public:
   std::optional<Dictionary> finishChunk() override {
-    resetBounds();
+    reset();
     return std::nullopt;
   }
 
  private:
-  virtual void resetBounds() = 0;
+  // Forgets the bounds, and gives back the memory of pages: what an ended row group holds would end the next one early.
+  virtual void reset() = 0;
 };
 
 // Times rarely repeat and come nearly in order: differences are smaller than a dictionary, and found without
@@ -242,7 +250,7 @@ class TimeColumn final : public OneEncodingColumn {
   ParquetBounds bounds() const override { return bounds_.get(); }
 
  private:
-  void resetBounds() override { bounds_ = {}; }
+  void reset() override { bounds_ = {}; }
 
   std::unique_ptr<parquet::Int64Encoder> encoder_;
   NumberBounds<int64_t> bounds_;
@@ -272,7 +280,10 @@ class BooleanColumn final : public OneEncodingColumn {
   ParquetBounds bounds() const override { return bounds_.get(); }
 
  private:
-  void resetBounds() override { bounds_ = {}; }
+  void reset() override {
+    bounds_ = {};
+    bits_ = std::vector<uint8_t>();
+  }
 
   std::vector<uint8_t> bits_;
   int64_t count_ = 0;
@@ -314,7 +325,10 @@ class WideDecimalColumn final : public OneEncodingColumn {
     std::memcpy(bytes.data(), words, bytes.size());
     return bytes;
   }
-  void resetBounds() override { bounds_ = {}; }
+  void reset() override {
+    bounds_ = {};
+    bytes_ = std::vector<uint8_t>();
+  }
 
   size_t width_;
   std::vector<uint8_t> bytes_;

@@ -317,6 +317,28 @@ TEST(ParquetEncoder, GoesOnPlainWhereTheDictionaryIsFull) {
   EXPECT_EQ(chunk->encoded_statistics()->max(), "value 9999");
 }
 
+// 18,000 times a text of 62 kB makes a page of few codes, which stand for more than a gigabyte once the dictionary is full.
+TEST(ParquetEncoder, TheDictionaryMayOverflowAfterManyLargeValues) {
+  const std::string large(62'000, 'x');
+  std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  for (int i = 0; i < 18; ++i) batches.push_back(texts(std::vector<std::string>(1000, large)));
+  std::vector<std::string> others;
+  for (int i = 0; i < 40; ++i) others.push_back(std::string(62'000, 'y') + std::to_string(i));
+  batches.push_back(texts(others));
+  const auto metadata = open(write(parseSchemaDdl("c STRING"), batches))->metadata();
+  EXPECT_EQ(metadata->num_rows(), 18'040);
+}
+
+TEST(ParquetEncoder, NullsInFrontDoNotSpoilTheDictionary) {
+  arrow::StringBuilder builder;
+  throwIfFailed(builder.AppendNulls(30'000));
+  for (int i = 0; i < 70'000; ++i) throwIfFailed(builder.Append("text number " + std::to_string(i % 5)));
+  const auto column = valueOrThrow(builder.Finish());
+  const auto batch = arrow::RecordBatch::Make(arrow::schema({arrow::field("c", arrow::utf8())}), column->length(), {column});
+  const auto metadata = open(write(parseSchemaDdl("c STRING"), {batch}))->metadata();
+  EXPECT_TRUE(metadata->RowGroup(0)->ColumnChunk(0)->has_dictionary_page());
+}
+
 TEST(ParquetEncoder, UsesNoDictionaryWhereItDoesNotPay) {
   std::vector<std::string> values;
   for (int i = 0; i < 1000; ++i) values.push_back("unique " + std::to_string(i));
@@ -365,6 +387,26 @@ TEST(ParquetEncoder, WideTablesHaveNoTinyRowGroups) {
   const auto schema = arrow::schema(fields);
   const auto batch = arrow::RecordBatch::Make(schema, column->length(), arrow::ArrayVector(kColumns, column));
   EXPECT_EQ(open(write(schemaOf(*schema), {batch}))->metadata()->num_row_groups(), 1);
+}
+
+// What the columns of an ended row group hold is given back: it would end the next one early.
+TEST(ParquetEncoder, LaterRowGroupsAreAsLargeAsTheFirst) {
+  constexpr int kColumns = 20;
+  constexpr int64_t kRows = 50'000;
+  const auto type = arrow::decimal128(38, 0);
+  arrow::Decimal128Builder builder(type);
+  for (int64_t i = 0; i < kRows; ++i) throwIfFailed(builder.Append(arrow::Decimal128(i * 7919)));
+  const auto column = valueOrThrow(builder.Finish());
+  arrow::FieldVector fields;
+  for (int i = 0; i < kColumns; ++i) fields.push_back(arrow::field("c" + std::to_string(i), type));
+  const auto schema = arrow::schema(fields);
+  const auto batch = arrow::RecordBatch::Make(schema, kRows, arrow::ArrayVector(kColumns, column));
+  const ParquetWriteOptions options{.compression = ParquetWriteOptions::Compression::Uncompressed, .rowGroupBytes = 4 << 20};
+  const auto metadata = open(write(schemaOf(*schema), {batch, batch}, options))->metadata();
+  const int64_t first = metadata->RowGroup(0)->num_rows();
+  for (int group = 1; group + 1 < metadata->num_row_groups(); ++group) {
+    EXPECT_GT(2 * metadata->RowGroup(group)->num_rows(), first) << "row group " << group;
+  }
 }
 
 TEST(ParquetEncoder, CountsNullsOfListsAndOfMembersOfNullStructs) {

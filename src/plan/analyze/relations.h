@@ -88,6 +88,8 @@ std::optional<int> ordinalOf(const spark::connect::Expression& expression);
 // Gives window() and window_time() in the list nodes of their own over `child`, and refers to their columns instead. Throws
 // Error _LEGACY_ERROR_TEMP_1039 for two different windows.
 LogicalPtr placeTimeWindows(std::vector<ExpressionPtr>* list, LogicalPtr child);
+// Throws unsupported() for a window() or window_time() where no node is made for it: select it as a column first.
+void refuseTimeWindow(const Expression& expression, const std::string& where);
 
 // Children of a union brought to common types, by position.
 LogicalPtr makeUnion(std::vector<LogicalPtr> children, const FunctionContext& functions);

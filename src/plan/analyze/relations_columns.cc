@@ -51,6 +51,7 @@ LogicalPtr RelationAnalyzer::filter(const proto::Relation& relation) {
   LogicalPtr child = analyze(relation.filter().input());
   const Scope scope = scopeOf(*child);
   const ExpressionPtr condition = booleanCondition(ExpressionAnalyzer(scope, context_).resolve(relation.filter().condition()));
+  refuseTimeWindow(*condition, "a filter");
   if (containsAggregate(*condition)) {
     throw Error("INVALID_WHERE_CONDITION", "A filter cannot hold an aggregate function: " + condition->toString() + "; use HAVING.",
                 {{"condition", "\"" + condition->toString() + "\""}, {"expressionList", condition->toString()}});

@@ -73,6 +73,13 @@ LogicalPtr placeTimeWindows(std::vector<ExpressionPtr>* list, LogicalPtr child) 
   return std::make_shared<LogicalTimeWindow>(time, window.spec(), column, std::move(child));
 }
 
+void refuseTimeWindow(const Expression& expression, const std::string& where) {
+  const bool has = anyOf(expression, [](const Expression& e) {
+    return e.kind() == ExpressionKind::TimeWindow || e.kind() == ExpressionKind::WindowTime;
+  });
+  if (has) throw unsupported("window() or window_time() inside " + where + " (select it as a column first)");
+}
+
 LogicalPtr RelationAnalyzer::withWatermark(const proto::Relation& relation) {
   const auto& message = relation.with_watermark();
   LogicalPtr child = analyze(message.input());

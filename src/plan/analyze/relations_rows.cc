@@ -117,17 +117,20 @@ LogicalPtr RelationAnalyzer::aggregate(const proto::Relation& relation) {
       grouping.push_back(one->kind() == ExpressionKind::Alias && group.has_unresolved_star() ? one->children()[0] : std::move(one));
     }
   }
-  child = placeTimeWindows(&grouping, std::move(child));
-  std::vector<ExpressionPtr> results;
-  // The groups' columns come first, under their names.
-  std::vector<ExpressionPtr> groupResults;
-  for (const ExpressionPtr& group : grouping) {
-    groupResults.push_back(group->kind() == ExpressionKind::Alias ? ExpressionPtr(static_cast<const Alias&>(*group).toAttribute()) : group);
-  }
+  const size_t numGroups = grouping.size();
+  // Grouping and results in one list: a window that stands in both is one column.
+  std::vector<ExpressionPtr> all = std::move(grouping);
   for (const auto& aggregate : message.aggregate_expressions()) {
-    for (ExpressionPtr& one : expressions.resolveNamed(aggregate)) results.push_back(std::move(one));
+    for (ExpressionPtr& one : expressions.resolveNamed(aggregate)) all.push_back(std::move(one));
   }
-  results.insert(results.begin(), groupResults.begin(), groupResults.end());
+  child = placeTimeWindows(&all, std::move(child));
+  grouping.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(numGroups));
+  // The groups' columns come first, under their names.
+  std::vector<ExpressionPtr> results;
+  for (const ExpressionPtr& group : grouping) {
+    results.push_back(group->kind() == ExpressionKind::Alias ? ExpressionPtr(static_cast<const Alias&>(*group).toAttribute()) : group);
+  }
+  results.insert(results.end(), all.begin() + static_cast<std::ptrdiff_t>(numGroups), all.end());
   return makeAggregate(grouping, std::move(results), child);
 }
 
@@ -206,6 +209,7 @@ std::vector<ExpressionPtr> RelationAnalyzer::sortOrders(const proto::Sort& sort,
     const auto ordinal = ordinalOf(order.child());
     if (!ordinal) {
       orders.push_back(expressions.resolve(wrapped));
+      refuseTimeWindow(*orders.back(), "ORDER BY");
       continue;
     }
     if (*ordinal < 1 || *ordinal > static_cast<int>(positions.size())) {

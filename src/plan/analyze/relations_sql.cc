@@ -105,6 +105,8 @@ LogicalPtr RelationAnalyzer::sqlAggregate(const messages::SqlAggregate& message)
   for (const auto& key : message.grouping()) {
     if (!key.has_unresolved_function() || !equalsIgnoreCase(key.unresolved_function().function_name(), "window")) continue;
     const Scope scope = scopeOf(*child);
+    // A column of that name is what the list means.
+    if (scope.find({"window"})) continue;
     std::vector<ExpressionPtr> window = {ExpressionAnalyzer(scope, context_).resolve(key)};
     child = placeTimeWindows(&window, std::move(child));
   }

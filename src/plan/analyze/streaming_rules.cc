@@ -61,13 +61,23 @@ void checkOperator(const LogicalNode& node, OutputMode mode) {
   const bool aggregated = !streamingAggregates(node).empty();
   switch (node.kind()) {
     case LogicalKind::Sort:
-      if (!static_cast<const LogicalSort&>(node).global()) return;
       if (aggregated && mode == OutputMode::Complete) return;
       refuseOperator("Sorting a stream is supported after an aggregation, in the output mode complete only.");
     case LogicalKind::Limit: {
       const auto& limit = static_cast<const LogicalLimit&>(node);
       if (limit.offset() > 0 || limit.tail()) refuseOperator("offset and tail are not supported on streaming DataFrames/Datasets.");
       if (mode == OutputMode::Update) refuseOperator("limit is not supported on streaming DataFrames/Datasets in the output mode update.");
+      return;
+    }
+    case LogicalKind::EventTimeWatermark: {
+      const auto& watermark = static_cast<const LogicalEventTimeWatermark&>(node);
+      for (const AttributePtr& column : node.child()->output()) {
+        if (column->id() == watermark.eventTime()->id() || !hasMetadataKey(column->metadata(), kWatermarkDelayKey)) continue;
+        throw Error("_LEGACY_ERROR_TEMP_3076",
+                    "The stream has a watermark on '" + column->name() + "' already; another one on '" + watermark.eventTime()->name() +
+                        "' is not supported.",
+                    {});
+      }
       return;
     }
     case LogicalKind::Union:

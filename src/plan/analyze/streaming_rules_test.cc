@@ -62,6 +62,7 @@ INSTANTIATE_TEST_SUITE_P(Stateless, StreamingRules, testing::Values(
     Case{"SELECT * FROM raw UNION ALL SELECT * FROM events", "ok", "ok", "mode"},
     Case{"SELECT * FROM raw UNION ALL SELECT * FROM fixed", "operator", "operator", "mode"},
     Case{"SELECT * FROM raw ORDER BY v", "operator", "operator", "mode"},
+    Case{"SELECT * FROM raw SORT BY v", "operator", "operator", "mode"},
     Case{"SELECT * FROM raw LIMIT 3", "ok", "operator", "mode"},
     Case{"SELECT * FROM raw LIMIT 3 OFFSET 1", "operator", "operator", "mode"}));
 
@@ -77,6 +78,15 @@ INSTANTIATE_TEST_SUITE_P(Aggregates, StreamingRules, testing::Values(
     Case{"SELECT k, count(*) FROM raw GROUP BY k LIMIT 2", "mode", "operator", "ok"},
     Case{"SELECT window(w, '1 hour') h, sum(c) FROM (SELECT window(ts, '5 minutes') w, count(*) c FROM events GROUP BY w) GROUP BY h",
          "ok", "operator", "operator"}));
+
+// A second watermark on the same column is another delay; on another column it is refused.
+TEST(StreamingRules, oneColumnIsTheEventTime) {
+  const auto output = attributesOf(*DataType::structOf({{"ts", timestampType()}, {"other", timestampType()}}));
+  const LogicalPtr stream = std::make_shared<LogicalStreamScan>(std::make_shared<StreamSourceDefinition>(), std::vector<int>{0, 1}, output);
+  const LogicalPtr first = std::make_shared<LogicalEventTimeWatermark>(output[0], 1000, stream);
+  EXPECT_EQ(answer(LogicalEventTimeWatermark(first->output()[0], 2000, first), OutputMode::Append), "ok");
+  EXPECT_EQ(answer(LogicalEventTimeWatermark(first->output()[1], 2000, first), OutputMode::Append), "_LEGACY_ERROR_TEMP_3076");
+}
 
 }  // namespace
 }  // namespace thalweg

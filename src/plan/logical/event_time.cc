@@ -11,7 +11,6 @@ std::vector<AttributePtr> withWindow(const LogicalNode& child, const AttributePt
   return output;
 }
 
-// Only one column of a stream is its event time: an earlier declaration of another one is kept, as Spark keeps it.
 std::vector<AttributePtr> withDelay(const LogicalNode& child, const AttributePtr& eventTime, int64_t delayMs) {
   std::vector<AttributePtr> output;
   for (const AttributePtr& column : child.output()) {
