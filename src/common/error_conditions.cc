@@ -11,6 +11,7 @@ using enum ErrorKind;
 // Names and SQLSTATEs are Spark's and Delta's; sorted by name.
 constexpr ErrorCondition kConditions[] = {
     {"ALL_PARTITION_COLUMNS_NOT_ALLOWED", "KD005", Analysis},
+    {"AMBIGUOUS_COLUMN_REFERENCE", "42702", Analysis},
     {"AMBIGUOUS_LATERAL_COLUMN_ALIAS", "42702", Analysis},
     {"AMBIGUOUS_REFERENCE", "42704", Analysis},
     {"ARITHMETIC_OVERFLOW", "22003", Arithmetic},
@@ -61,6 +62,7 @@ constexpr ErrorCondition kConditions[] = {
     {"DELTA_PATH_DOES_NOT_EXIST", "42K03", Analysis},
     {"DELTA_PATH_EXISTS", "42K04", Analysis},
     {"DELTA_PROTOCOL_CHANGED", "2D521", ConcurrentModification},
+    {"DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS", "KD007", Analysis},
     {"DELTA_STATE_RECOVER_ERROR", "XXKDS", Spark},
     {"DELTA_TABLE_NOT_FOUND", "42P01", Analysis},
     {"DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION", "42816", Analysis},
@@ -115,6 +117,7 @@ constexpr ErrorCondition kConditions[] = {
     {"INVALID_USAGE_OF_STAR_OR_REGEX", "42000", Analysis},
     {"INVALID_WATERMARK_DELAY", "22003", IllegalArgument},
     {"INVALID_WHERE_CONDITION", "42903", Analysis},
+    {"JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE", "42K0E", Analysis},
     {"KAFKA_CLIENT_FAILURE", "58030", Spark},
     {"KAFKA_DATA_LOSS", "22000", Spark},
     {"MALFORMED_CHARACTER_CODING", "22000", SparkRuntime},
@@ -158,7 +161,9 @@ constexpr ErrorCondition kConditions[] = {
     {"UNKNOWN_TOPIC_OR_PARTITION", "42K03", Spark},
     {"UNRESOLVED_COLUMN", "42703", Analysis},
     {"UNRESOLVED_ROUTINE", "42883", Analysis},
+    {"UNRESOLVED_USING_COLUMN_FOR_JOIN", "42703", Analysis},
     {"UNSUPPORTED_DATATYPE", "0A000", Parse},
+    {"UNSUPPORTED_EXPR_FOR_OPERATOR", "42K0E", Analysis},
     {"UNSUPPORTED_FEATURE", "0A000", Unsupported},
     {"WRITE_STREAM_NOT_ALLOWED", "42601", Analysis},
     {"WRONG_NUM_ARGS", "42605", Analysis},

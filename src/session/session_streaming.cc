@@ -51,6 +51,9 @@ void refuseState(const LogicalNode& node) {
     case LogicalKind::Aggregate: throw unsupported("An aggregation over a stream");
     case LogicalKind::Deduplicate: throw unsupported("Deduplication over a stream");
     case LogicalKind::Limit: throw unsupported("limit over a stream");
+    case LogicalKind::Join:
+      if (node.children()[0]->isStreaming() && node.children()[1]->isStreaming()) throw unsupported("A join of two streams");
+      break;
     default: break;
   }
   for (const LogicalPtr& child : node.children()) refuseState(*child);
