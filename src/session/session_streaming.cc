@@ -10,6 +10,7 @@
 #include "common/secret.h"
 #include "common/uuid.h"
 #include "plan/analyze/streaming_rules.h"
+#include "plan/logical/join.h"
 #include "session/session.h"
 #include "session/timer.h"
 #include "streaming/watermark/watermark_tracker.h"
@@ -53,6 +54,7 @@ void refuseState(const LogicalNode& node) {
     case LogicalKind::Limit: throw unsupported("limit over a stream");
     case LogicalKind::Join:
       if (node.children()[0]->isStreaming() && node.children()[1]->isStreaming()) throw unsupported("A join of two streams");
+      if (static_cast<const LogicalJoin&>(node).eachOnce()) throw unsupported("INTERSECT ALL and EXCEPT ALL over a stream");
       break;
     default: break;
   }

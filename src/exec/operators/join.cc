@@ -107,7 +107,9 @@ class JoinReader final : public BatchReader {
     const int64_t rowBytes = build_.averageRowBytes() + arrow::util::TotalBufferSize(*batch_) / batch_->num_rows();
     maxPairs_ = std::clamp<int64_t>(kPairBytes / std::max<int64_t>(rowBytes, 1), 1, kOutputRows);
     if (onlyExistence() && !node_.condition().rest) {
-      for (size_t row = 0; row < partners_.size(); ++row) matched_[row] = partners_[row].begin < partners_[row].end;
+      for (size_t row = 0; row < partners_.size(); ++row) {
+        matched_[row] = node_.eachOnce() ? build_.takePartner(partners_[row]) : partners_[row].begin < partners_[row].end;
+      }
       row_ = partners_.size();
     }
     return true;
@@ -253,12 +255,15 @@ std::string joinedTexts(const std::vector<JoinKey>& keys, bool left) {
 
 }  // namespace
 
-PhysicalJoin::PhysicalJoin(SchemaPtr schema, JoinType type, BuildSide buildSide, JoinCondition condition, PhysicalPtr left, PhysicalPtr right)
+PhysicalJoin::PhysicalJoin(SchemaPtr schema, JoinType type, BuildSide buildSide, JoinCondition condition, PhysicalPtr left,
+                           PhysicalPtr right, bool eachOnce)
     : PhysicalNode(std::move(schema), {std::move(left), std::move(right)}),
       type_(type),
       buildSide_(buildSide),
-      condition_(std::move(condition)) {
+      condition_(std::move(condition)),
+      eachOnce_(eachOnce) {
   THALWEG_ASSERT(!isExistence(type) || buildSide == BuildSide::Right);
+  THALWEG_ASSERT(!eachOnce || (isExistence(type) && !condition_.rest && !condition_.keys.empty()));
 }
 
 std::unique_ptr<RunningOperator> PhysicalJoin::start(Execution& execution) const { return std::make_unique<RunningJoin>(*this, execution); }

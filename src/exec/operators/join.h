@@ -14,13 +14,15 @@ enum class BuildSide { Left, Right };
 class PhysicalJoin final : public PhysicalNode {
  public:
   // Keys are bound to their own sides' columns, `condition.rest` to the left's followed by the right's. Semi and anti joins
-  // build on the right.
-  PhysicalJoin(SchemaPtr schema, JoinType type, BuildSide buildSide, JoinCondition condition, PhysicalPtr left, PhysicalPtr right);
+  // build on the right. `eachOnce`: as LogicalJoin's; the condition has keys alone.
+  PhysicalJoin(SchemaPtr schema, JoinType type, BuildSide buildSide, JoinCondition condition, PhysicalPtr left, PhysicalPtr right,
+               bool eachOnce = false);
   std::unique_ptr<RunningOperator> start(Execution& execution) const override;
   std::string describe() const override;
 
   JoinType type() const { return type_; }
   bool buildsLeft() const { return buildSide_ == BuildSide::Left; }
+  bool eachOnce() const { return eachOnce_; }
   const JoinCondition& condition() const { return condition_; }
   const PhysicalNode& build() const { return *children()[buildsLeft() ? 0 : 1]; }
   const PhysicalNode& probe() const { return *children()[buildsLeft() ? 1 : 0]; }
@@ -32,6 +34,7 @@ class PhysicalJoin final : public PhysicalNode {
   JoinType type_;
   BuildSide buildSide_;
   JoinCondition condition_;
+  bool eachOnce_;
 };
 
 }  // namespace thalweg

@@ -75,6 +75,7 @@ JoinBuild::JoinBuild(const PhysicalJoin& join, RunningOperator& input, Execution
     orderByKey(groups);
   }
   if (join_.keepsBuild()) matched_ = std::make_unique<std::atomic<bool>[]>(static_cast<size_t>(numRows_));
+  if (join_.eachOnce()) taken_ = std::make_unique<std::atomic<int64_t>[]>(static_cast<size_t>(numRows_));
   putIntoBlocks(std::move(batches), execution.evaluation().memoryPool());
 }
 

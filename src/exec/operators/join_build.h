@@ -40,6 +40,11 @@ class JoinBuild {
   void setMatched(uint32_t row) { matched_[row].store(true, std::memory_order_relaxed); }
   bool isMatched(uint32_t row) const { return matched_[row].load(std::memory_order_relaxed); }
 
+  // Of a join that gives each row away once: true while a key has rows left, of which one is gone then. Any thread.
+  bool takePartner(Range partners) {
+    return partners.begin < partners.end && taken_[static_cast<size_t>(partners.begin)].fetch_add(1) < partners.end - partners.begin;
+  }
+
  private:
   void addKeys(const arrow::RecordBatch& batch, const EvaluationContext& context, std::vector<uint32_t>* groups);
   void orderByKey(const std::vector<uint32_t>& groups);
@@ -56,6 +61,7 @@ class JoinBuild {
   std::vector<std::shared_ptr<arrow::RecordBatch>> blocks_;
   std::vector<uint32_t> blockStarts_;
   std::unique_ptr<std::atomic<bool>[]> matched_;
+  std::unique_ptr<std::atomic<int64_t>[]> taken_;  // by position, at each key's first
 };
 
 }  // namespace thalweg

@@ -161,6 +161,16 @@ TEST_F(JoinTest, EmptySides) {
   }
 }
 
+// INTERSECT ALL and EXCEPT ALL: a key comes out as often as it has partners, or as it lacks them.
+TEST_F(JoinTest, EachRowMayBeAPartnerOnce) {
+  const LogicalPtr left = table({{1, 0}, {2, 0}, {2, 0}, {2, 0}, {{}, 0}, {{}, 0}}, 2);
+  const LogicalPtr right = table({{2, 0}, {2, 0}, {{}, 0}, {3, 0}});
+  const ExpressionPtr same = call("<=>", {column(left, 0), column(right, 0)});
+  const auto joined = [&](JoinType type) { return run(std::make_shared<LogicalJoin>(type, same, left, right, /*eachOnce=*/true)); };
+  EXPECT_EQ(joined(JoinType::LeftSemi), (Rows{"-|0", "2|0", "2|0"}));
+  EXPECT_EQ(joined(JoinType::LeftAnti), (Rows{"-|0", "1|0", "2|0"}));
+}
+
 // A side without partitions at all (a table without files) does not lose the other side's rows.
 TEST_F(JoinTest, AProbingSideWithoutPartitionsStillLetsTheBuiltSideOut) {
   class EmptyTable final : public Table {

@@ -159,6 +159,7 @@ class Planner {
     const Binder left(join.left()->output(), constants_);
     const Binder right(join.right()->output(), constants_);
     JoinCondition condition = splitJoinCondition(join);
+    if (join.eachOnce() && (condition.rest || condition.keys.empty())) throw unsupported("INTERSECT ALL and EXCEPT ALL of such columns");
     for (JoinKey& key : condition.keys) key = {left.bind(key.left), right.bind(key.right), key.nullSafe};
     if (condition.rest) {
       std::vector<AttributePtr> pair = join.left()->output();
@@ -166,7 +167,7 @@ class Planner {
       condition.rest = Binder(pair, constants_).bind(condition.rest);
     }
     return std::make_shared<PhysicalJoin>(fullSchema(join.output()), join.type(), buildSideOf(join), std::move(condition),
-                                          plan(*join.left()), plan(*join.right()));
+                                          plan(*join.left()), plan(*join.right()), join.eachOnce());
   }
 
   PhysicalPtr planWatermark(const LogicalEventTimeWatermark& node) const {

@@ -84,8 +84,8 @@ const char* nameOf(proto::SetOperation::SetOpType type) {
   }
 }
 
-// Rows that have (or have not) an equal one on the right, nulls equal to nulls.
-LogicalPtr matchRows(JoinType type, const LogicalPtr& left, const LogicalPtr& right, const FunctionContext& functions) {
+// Rows that have (or have not) an equal one on the right, nulls equal to nulls. `all`: an equal one each.
+LogicalPtr matchRows(JoinType type, const LogicalPtr& left, const LogicalPtr& right, bool all, const FunctionContext& functions) {
   std::vector<ExpressionPtr> aliases(right->output().begin(), right->output().end());
   // Both sides may be one plan, but a column is on one side of a join alone.
   for (ExpressionPtr& column : aliases) column = std::make_shared<Alias>(column, static_cast<const Attribute&>(*column).name());
@@ -94,7 +94,7 @@ LogicalPtr matchRows(JoinType type, const LogicalPtr& left, const LogicalPtr& ri
   for (size_t i = 0; i < left->output().size(); ++i) {
     equalities.push_back(resolveFunction({"<=>", {left->output()[i], renamed->output()[i]}}, functions));
   }
-  return std::make_shared<LogicalJoin>(type, joinConjuncts(equalities), left, renamed);
+  return std::make_shared<LogicalJoin>(type, joinConjuncts(equalities), left, renamed, all);
 }
 
 bool holdsMap(const DataType& type) {
@@ -236,14 +236,13 @@ LogicalPtr RelationAnalyzer::setOperation(const proto::Relation& relation) {
   LogicalPtr result;
   if (message.set_op_type() == proto::SetOperation::SET_OP_TYPE_UNION) {
     result = makeUnion({left, right}, context_.functions);
-    if (message.is_all()) return result;
   } else {
-    if (message.is_all()) throw unsupported(std::string(name) + " ALL");
     refuseMaps(*left);
     const std::vector<LogicalPtr> typed = withCommonTypes({left, right}, name, context_.functions);
     const bool intersect = message.set_op_type() == proto::SetOperation::SET_OP_TYPE_INTERSECT;
-    result = matchRows(intersect ? JoinType::LeftSemi : JoinType::LeftAnti, typed[0], typed[1], context_.functions);
+    result = matchRows(intersect ? JoinType::LeftSemi : JoinType::LeftAnti, typed[0], typed[1], message.is_all(), context_.functions);
   }
+  if (message.is_all()) return result;
   return std::make_shared<LogicalDeduplicate>(result->output(), result);
 }
 

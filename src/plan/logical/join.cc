@@ -50,15 +50,22 @@ const char* nameOf(JoinType type) {
   throw internalError("unknown join type");
 }
 
-LogicalJoin::LogicalJoin(JoinType type, ExpressionPtr condition, LogicalPtr left, LogicalPtr right)
-    : LogicalNode(LogicalKind::Join, {left, right}, joinOutput(type, *left, *right)), type_(type), condition_(std::move(condition)) {}
+LogicalJoin::LogicalJoin(JoinType type, ExpressionPtr condition, LogicalPtr left, LogicalPtr right, bool eachOnce)
+    : LogicalNode(LogicalKind::Join, {left, right}, joinOutput(type, *left, *right)),
+      type_(type),
+      condition_(std::move(condition)),
+      eachOnce_(eachOnce) {}
+
+LogicalPtr LogicalJoin::with(ExpressionPtr condition, LogicalPtr left, LogicalPtr right) const {
+  return std::make_shared<LogicalJoin>(type_, std::move(condition), std::move(left), std::move(right), eachOnce_);
+}
 
 LogicalPtr LogicalJoin::withChildren(std::vector<LogicalPtr> children) const {
-  return std::make_shared<LogicalJoin>(type_, condition_, std::move(children[0]), std::move(children[1]));
+  return with(condition_, std::move(children[0]), std::move(children[1]));
 }
 
 std::string LogicalJoin::describe() const {
-  return std::string("Join ") + nameOf(type_) + (condition_ ? ", " + condition_->toString() : "");
+  return std::string("Join ") + nameOf(type_) + (condition_ ? ", " + condition_->toString() : "") + (eachOnce_ ? ", each once" : "");
 }
 
 JoinCondition splitJoinCondition(const LogicalJoin& join) {

@@ -20,18 +20,22 @@ constexpr bool isExistence(JoinType type) { return type == JoinType::LeftSemi ||
 // columns, then the right's (not for semi and anti), nullable where their side may be missing. No column is on both sides.
 class LogicalJoin final : public LogicalNode {
  public:
-  // `condition`: a boolean over both sides' columns; null: every pair.
-  LogicalJoin(JoinType type, ExpressionPtr condition, LogicalPtr left, LogicalPtr right);
+  // `condition`: a boolean over both sides' columns; null: every pair. `eachOnce`, of semi and anti joins on equalities alone: a
+  // row of the right is the partner of one row of the left at most (INTERSECT ALL, EXCEPT ALL).
+  LogicalJoin(JoinType type, ExpressionPtr condition, LogicalPtr left, LogicalPtr right, bool eachOnce = false);
   JoinType type() const { return type_; }
   const ExpressionPtr& condition() const { return condition_; }
+  bool eachOnce() const { return eachOnce_; }
   const LogicalPtr& left() const { return children()[0]; }
   const LogicalPtr& right() const { return children()[1]; }
   LogicalPtr withChildren(std::vector<LogicalPtr> children) const override;
+  LogicalPtr with(ExpressionPtr condition, LogicalPtr left, LogicalPtr right) const;
   std::string describe() const override;
 
  private:
   JoinType type_;
   ExpressionPtr condition_;
+  bool eachOnce_;
 };
 
 // left = right, or left <=> right (`nullSafe`), where left and right each need one side's columns only. Their types are equal.

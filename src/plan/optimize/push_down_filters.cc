@@ -64,9 +64,7 @@ LogicalPtr pushThroughJoin(const LogicalJoin& join, Conjuncts above) {
   if (inner || type == JoinType::LeftOuter || isExistence(type)) right = takeFrom(&condition, ofRight);
   if (!keepsRight(type)) append(&left, takeFrom(&above, ofLeft));
   if (type == JoinType::RightOuter) append(&right, takeFrom(&above, ofRight));
-  return filtered(std::make_shared<LogicalJoin>(type, joinConjuncts(condition), push(join.left(), std::move(left)),
-                                                push(join.right(), std::move(right))),
-                  above);
+  return filtered(join.with(joinConjuncts(condition), push(join.left(), std::move(left)), push(join.right(), std::move(right))), above);
 }
 
 LogicalPtr push(const LogicalPtr& node, Conjuncts conjuncts) {
