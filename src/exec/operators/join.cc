@@ -104,11 +104,13 @@ class JoinReader final : public BatchReader {
     matched_.assign(partners_.size(), 0);
     row_ = 0;
     position_ = partners_[0].begin;
-    const int64_t rowBytes = build_.averageRowBytes() + arrow::util::TotalBufferSize(*batch_) / batch_->num_rows();
+    const int64_t rowBytes =
+        build_.averageRowBytes() + arrow::util::TotalBufferSize(*batch_) / batch_->num_rows();
     maxPairs_ = std::clamp<int64_t>(kPairBytes / std::max<int64_t>(rowBytes, 1), 1, kOutputRows);
     if (onlyExistence() && !node_.condition().rest) {
       for (size_t row = 0; row < partners_.size(); ++row) {
-        matched_[row] = node_.eachOnce() ? build_.takePartner(partners_[row]) : partners_[row].begin < partners_[row].end;
+        matched_[row] =
+            node_.eachOnce() ? build_.takePartner(partners_[row]) : partners_[row].begin < partners_[row].end;
       }
       row_ = partners_.size();
     }
@@ -119,8 +121,10 @@ class JoinReader final : public BatchReader {
     collectPairs();
     if (!probeRows_.empty()) return triedPairs();
     RecordBatchPtr rest;
-    if (onlyExistence()) rest = probeRowsWhere(node_.type() == JoinType::LeftSemi);
-    else if (node_.keepsProbe()) rest = unmatchedProbeRows();
+    if (onlyExistence())
+      rest = probeRowsWhere(node_.type() == JoinType::LeftSemi);
+    else if (node_.keepsProbe())
+      rest = unmatchedProbeRows();
     batch_ = nullptr;
     return rest;
   }
@@ -142,12 +146,14 @@ class JoinReader final : public BatchReader {
 
   // The pairs of the collected ones for which the rest of the condition holds.
   RecordBatchPtr triedPairs() {
-    RecordBatchPtr pairs = assemble(shared_.pairs, static_cast<int64_t>(probeRows_.size()),
-                                    takeRows(batch_, probeRows_, pool())->columns(), build_.take(buildRows_, pool()));
+    RecordBatchPtr pairs =
+        assemble(shared_.pairs, static_cast<int64_t>(probeRows_.size()),
+                 takeRows(batch_, probeRows_, pool())->columns(), build_.take(buildRows_, pool()));
     if (!node_.condition().rest) {
       noteMatches(Selection::all(pairs->num_rows()));
     } else {
-      const Selection holds = selectTrue(*node_.condition().rest, *pairs, Selection::all(pairs->num_rows()), context_);
+      const Selection holds =
+          selectTrue(*node_.condition().rest, *pairs, Selection::all(pairs->num_rows()), context_);
       noteMatches(holds);
       if (!onlyExistence() && holds.count() < pairs->num_rows()) {
         std::vector<int32_t> rows;
@@ -180,15 +186,18 @@ class JoinReader final : public BatchReader {
 
   RecordBatchPtr unmatchedProbeRows() {
     const RecordBatchPtr rows = probeRowsWhere(false);
-    return assemble(shared_.output, rows->num_rows(), rows->columns(), nulls(node_.build(), rows->num_rows()));
+    return assemble(shared_.output, rows->num_rows(), rows->columns(),
+                    nulls(node_.build(), rows->num_rows()));
   }
 
   // Once all partitions of the probing side are through, the last of them has these.
   RecordBatchPtr unmatchedBuildRows() {
     if (!node_.keepsBuild() || !isLast_) return nullptr;
     std::vector<uint32_t> rows;
-    for (; nextUnmatched_ < build_.numRows() && static_cast<int64_t>(rows.size()) < kOutputRows; ++nextUnmatched_) {
-      if (!build_.isMatched(static_cast<uint32_t>(nextUnmatched_))) rows.push_back(static_cast<uint32_t>(nextUnmatched_));
+    for (; nextUnmatched_ < build_.numRows() && static_cast<int64_t>(rows.size()) < kOutputRows;
+         ++nextUnmatched_) {
+      if (!build_.isMatched(static_cast<uint32_t>(nextUnmatched_)))
+        rows.push_back(static_cast<uint32_t>(nextUnmatched_));
     }
     if (rows.empty()) return nullptr;
     const auto count = static_cast<int64_t>(rows.size());
@@ -203,8 +212,8 @@ class JoinReader final : public BatchReader {
     return columns;
   }
 
-  RecordBatchPtr assemble(const std::shared_ptr<arrow::Schema>& schema, int64_t numRows, arrow::ArrayVector probe,
-                          arrow::ArrayVector build) const {
+  RecordBatchPtr assemble(const std::shared_ptr<arrow::Schema>& schema, int64_t numRows,
+                          arrow::ArrayVector probe, arrow::ArrayVector build) const {
     arrow::ArrayVector columns = node_.buildsLeft() ? std::move(build) : std::move(probe);
     for (auto& column : node_.buildsLeft() ? probe : build) columns.push_back(std::move(column));
     return arrow::RecordBatch::Make(schema, numRows, std::move(columns));
@@ -222,7 +231,7 @@ class JoinReader final : public BatchReader {
   RecordBatchPtr batch_;
   std::vector<JoinBuild::Range> partners_;  // of each row of the batch
   std::vector<uint8_t> matched_;
-  size_t row_ = 0;         // the pair to try next: this row with its partner at position_
+  size_t row_ = 0;  // the pair to try next: this row with its partner at position_
   int64_t position_ = 0;
   int64_t maxPairs_ = 0;
   std::vector<int32_t> probeRows_;  // the pairs that are tried now
@@ -232,14 +241,23 @@ class JoinReader final : public BatchReader {
 class RunningJoin final : public RunningOperator {
  public:
   RunningJoin(const PhysicalJoin& node, Execution& execution)
-      : shared_{node, execution, node.probe().start(execution), node.build().start(execution), pairSchema(node), toArrowSchema(*node.schema()),
-                {}, nullptr, nullptr, 0} {
+      : shared_{node,
+                execution,
+                node.probe().start(execution),
+                node.build().start(execution),
+                pairSchema(node),
+                toArrowSchema(*node.schema()),
+                {},
+                nullptr,
+                nullptr,
+                0} {
     shared_.unfinished = numPartitions();
   }
   // Without partitions to probe there may still be rows of the build side.
   int numPartitions() const override { return std::max(1, shared_.probe->numPartitions()); }
   std::unique_ptr<BatchReader> open(int partition) override {
-    auto input = partition < shared_.probe->numPartitions() ? shared_.probe->open(partition) : readBatches({});
+    auto input =
+        partition < shared_.probe->numPartitions() ? shared_.probe->open(partition) : readBatches({});
     return std::make_unique<JoinReader>(shared_, std::move(input), partition);
   }
 
@@ -249,14 +267,15 @@ class RunningJoin final : public RunningOperator {
 
 std::string joinedTexts(const std::vector<JoinKey>& keys, bool left) {
   std::string text;
-  for (const JoinKey& key : keys) text += (text.empty() ? "" : ", ") + (left ? key.left : key.right)->toString();
+  for (const JoinKey& key : keys)
+    text += (text.empty() ? "" : ", ") + (left ? key.left : key.right)->toString();
   return "[" + text + "]";
 }
 
 }  // namespace
 
-PhysicalJoin::PhysicalJoin(SchemaPtr schema, JoinType type, BuildSide buildSide, JoinCondition condition, PhysicalPtr left,
-                           PhysicalPtr right, bool eachOnce)
+PhysicalJoin::PhysicalJoin(SchemaPtr schema, JoinType type, BuildSide buildSide, JoinCondition condition,
+                           PhysicalPtr left, PhysicalPtr right, bool eachOnce)
     : PhysicalNode(std::move(schema), {std::move(left), std::move(right)}),
       type_(type),
       buildSide_(buildSide),
@@ -266,11 +285,15 @@ PhysicalJoin::PhysicalJoin(SchemaPtr schema, JoinType type, BuildSide buildSide,
   THALWEG_ASSERT(!eachOnce || (isExistence(type) && !condition_.rest && !condition_.keys.empty()));
 }
 
-std::unique_ptr<RunningOperator> PhysicalJoin::start(Execution& execution) const { return std::make_unique<RunningJoin>(*this, execution); }
+std::unique_ptr<RunningOperator> PhysicalJoin::start(Execution& execution) const {
+  return std::make_unique<RunningJoin>(*this, execution);
+}
 
 std::string PhysicalJoin::describe() const {
   const auto& keys = condition_.keys;
-  std::string text = keys.empty() ? "NestedLoopJoin " : "HashJoin " + joinedTexts(keys, true) + ", " + joinedTexts(keys, false) + ", ";
+  std::string text = keys.empty()
+                         ? "NestedLoopJoin "
+                         : "HashJoin " + joinedTexts(keys, true) + ", " + joinedTexts(keys, false) + ", ";
   text += std::string(nameOf(type_)) + (buildsLeft() ? ", BuildLeft" : ", BuildRight");
   return condition_.rest ? text + ", " + condition_.rest->toString() : text;
 }

@@ -1,4 +1,5 @@
-// Joins: one side is held in memory, by key where the condition has equalities, and the other side's batches go past it.
+// Joins: one side is held in memory, by key where the condition has equalities, and the other side's batches
+// go past it.
 #pragma once
 
 #include "exec/operators/operator.h"
@@ -8,15 +9,16 @@ namespace thalweg {
 
 enum class BuildSide { Left, Right };
 
-// The side to build is read once, whole, when the first partition is opened, and shared by all partitions of the other side,
-// which is never held: a batch of it gives batches of at most 64 k rows. Without keys every pair is tried, in blocks of the
-// same size. Rows of the build side that nobody matched come out of the partition that ends last.
+// The side to build is read once, whole, when the first partition is opened, and shared by all partitions of
+// the other side, which is never held: a batch of it gives batches of at most 64 k rows. Without keys every
+// pair is tried, in blocks of the same size. Rows of the build side that nobody matched come out of the
+// partition that ends last.
 class PhysicalJoin final : public PhysicalNode {
  public:
-  // Keys are bound to their own sides' columns, `condition.rest` to the left's followed by the right's. Semi and anti joins
-  // build on the right. `eachOnce`: as LogicalJoin's; the condition has keys alone.
-  PhysicalJoin(SchemaPtr schema, JoinType type, BuildSide buildSide, JoinCondition condition, PhysicalPtr left, PhysicalPtr right,
-               bool eachOnce = false);
+  // Keys are bound to their own sides' columns, `condition.rest` to the left's followed by the right's. Semi
+  // and anti joins build on the right. `eachOnce`: as LogicalJoin's; the condition has keys alone.
+  PhysicalJoin(SchemaPtr schema, JoinType type, BuildSide buildSide, JoinCondition condition,
+               PhysicalPtr left, PhysicalPtr right, bool eachOnce = false);
   std::unique_ptr<RunningOperator> start(Execution& execution) const override;
   std::string describe() const override;
 

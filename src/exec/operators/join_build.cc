@@ -32,7 +32,8 @@ struct KeyedRows {
   arrow::ArrayVector keys;
   std::vector<int32_t> rows;
 };
-KeyedRows keyedRows(const std::vector<JoinKey>& keys, bool left, const arrow::RecordBatch& batch, const EvaluationContext& context) {
+KeyedRows keyedRows(const std::vector<JoinKey>& keys, bool left, const arrow::RecordBatch& batch,
+                    const EvaluationContext& context) {
   KeyedRows result;
   for (const ExpressionPtr& key : sideOf(keys, left)) {
     result.keys.push_back(evaluateToArray(*key, batch, Selection::all(batch.num_rows()), context));
@@ -40,7 +41,8 @@ KeyedRows keyedRows(const std::vector<JoinKey>& keys, bool left, const arrow::Re
   result.rows.reserve(static_cast<size_t>(batch.num_rows()));
   for (int32_t row = 0; row < static_cast<int32_t>(batch.num_rows()); ++row) {
     bool usable = true;
-    for (size_t i = 0; i < keys.size() && usable; ++i) usable = keys[i].nullSafe || !result.keys[i]->IsNull(row);
+    for (size_t i = 0; i < keys.size() && usable; ++i)
+      usable = keys[i].nullSafe || !result.keys[i]->IsNull(row);
     if (usable) result.rows.push_back(row);
   }
   return result;
@@ -50,10 +52,12 @@ int64_t bytesOf(const arrow::RecordBatch& batch) {
   return arrow::util::ReferencedBufferSize(batch).ValueOr(arrow::util::TotalBufferSize(batch));
 }
 
-std::shared_ptr<arrow::Array> takeFrom(const arrow::Array& array, const std::vector<uint32_t>& rows, arrow::MemoryPool* pool) {
+std::shared_ptr<arrow::Array> takeFrom(const arrow::Array& array, const std::vector<uint32_t>& rows,
+                                       arrow::MemoryPool* pool) {
   const arrow::UInt32Array indices(static_cast<int64_t>(rows.size()), arrow::Buffer::Wrap(rows));
   arrow::compute::ExecContext context(pool);
-  return valueOrThrow(arrow::compute::Take(array, indices, arrow::compute::TakeOptions::NoBoundsCheck(), &context));
+  return valueOrThrow(
+      arrow::compute::Take(array, indices, arrow::compute::TakeOptions::NoBoundsCheck(), &context));
 }
 
 }  // namespace
@@ -79,13 +83,15 @@ JoinBuild::JoinBuild(const PhysicalJoin& join, RunningOperator& input, Execution
   putIntoBlocks(std::move(batches), execution.evaluation().memoryPool());
 }
 
-void JoinBuild::addKeys(const arrow::RecordBatch& batch, const EvaluationContext& context, std::vector<uint32_t>* groups) {
+void JoinBuild::addKeys(const arrow::RecordBatch& batch, const EvaluationContext& context,
+                        std::vector<uint32_t>* groups) {
   const KeyedRows keyed = keyedRows(join_.condition().keys, join_.buildsLeft(), batch, context);
   std::vector<uint32_t> numbers;
   table_.assign(keyed.keys, keyed.rows, &numbers);
   const size_t base = groups->size();
   groups->resize(base + static_cast<size_t>(batch.num_rows()), GroupTable::kNoGroup);
-  for (size_t i = 0; i < numbers.size(); ++i) (*groups)[base + static_cast<size_t>(keyed.rows[i])] = numbers[i];
+  for (size_t i = 0; i < numbers.size(); ++i)
+    (*groups)[base + static_cast<size_t>(keyed.rows[i])] = numbers[i];
 }
 
 // A counting sort: the rows of a key in their order.
@@ -102,14 +108,16 @@ void JoinBuild::orderByKey(const std::vector<uint32_t>& groups) {
   }
 }
 
-void JoinBuild::putIntoBlocks(std::vector<std::shared_ptr<arrow::RecordBatch>> batches, arrow::MemoryPool* pool) {
+void JoinBuild::putIntoBlocks(std::vector<std::shared_ptr<arrow::RecordBatch>> batches,
+                              arrow::MemoryPool* pool) {
   std::vector<std::shared_ptr<arrow::RecordBatch>> waiting;
   int64_t waitingBytes = 0;
   uint32_t rows = 0;
   const auto flush = [&] {
     if (waiting.empty()) return;
     blockStarts_.push_back(rows);
-    blocks_.push_back(waiting.size() == 1 ? waiting[0] : valueOrThrow(arrow::ConcatenateRecordBatches(waiting, pool)));
+    blocks_.push_back(waiting.size() == 1 ? waiting[0]
+                                          : valueOrThrow(arrow::ConcatenateRecordBatches(waiting, pool)));
     rows += static_cast<uint32_t>(blocks_.back()->num_rows());
     waiting.clear();
     waitingBytes = 0;
@@ -124,7 +132,8 @@ void JoinBuild::putIntoBlocks(std::vector<std::shared_ptr<arrow::RecordBatch>> b
   flush();
 }
 
-std::vector<JoinBuild::Range> JoinBuild::partnersOf(const arrow::RecordBatch& probe, const EvaluationContext& context) const {
+std::vector<JoinBuild::Range> JoinBuild::partnersOf(const arrow::RecordBatch& probe,
+                                                    const EvaluationContext& context) const {
   const auto count = static_cast<size_t>(probe.num_rows());
   if (join_.condition().keys.empty()) return std::vector<Range>(count, Range{0, numRows_});
   std::vector<Range> partners(count);
@@ -153,12 +162,14 @@ arrow::ArrayVector JoinBuild::take(const std::vector<uint32_t>& rows, arrow::Mem
     rowsOfBlock[blockOf[i]].push_back(rows[i] - blockStarts_[blockOf[i]]);
   }
   std::vector<uint32_t> next(blocks_.size(), 0);
-  for (size_t block = 1; block < blocks_.size(); ++block) next[block] = next[block - 1] + static_cast<uint32_t>(rowsOfBlock[block - 1].size());
+  for (size_t block = 1; block < blocks_.size(); ++block)
+    next[block] = next[block - 1] + static_cast<uint32_t>(rowsOfBlock[block - 1].size());
   std::vector<uint32_t> order(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) order[i] = next[blockOf[i]]++;
   for (int column = 0; column < schema_->num_fields(); ++column) {
     arrow::ArrayVector parts = {valueOrThrow(arrow::MakeEmptyArray(schema_->field(column)->type(), pool))};
-    for (size_t block = 0; block < blocks_.size(); ++block) parts.push_back(takeFrom(*blocks_[block]->column(column), rowsOfBlock[block], pool));
+    for (size_t block = 0; block < blocks_.size(); ++block)
+      parts.push_back(takeFrom(*blocks_[block]->column(column), rowsOfBlock[block], pool));
     columns.push_back(takeFrom(*valueOrThrow(arrow::Concatenate(parts, pool)), order, pool));
   }
   return columns;

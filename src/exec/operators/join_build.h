@@ -16,8 +16,8 @@ namespace thalweg {
 // Made by one thread, then read by any number at once.
 class JoinBuild {
  public:
-  // Reads all of `input`, the running build side of `join`. Throws what reading and the keys' expressions throw, and Error
-  // UNSUPPORTED_FEATURE where there are 2³¹ rows or more.
+  // Reads all of `input`, the running build side of `join`. Throws what reading and the keys' expressions
+  // throw, and Error UNSUPPORTED_FEATURE where there are 2³¹ rows or more.
   JoinBuild(const PhysicalJoin& join, RunningOperator& input, Execution& execution);
 
   int64_t numRows() const { return numRows_; }
@@ -27,7 +27,8 @@ class JoinBuild {
   struct Range {
     int64_t begin = 0, end = 0;
   };
-  // The partners of each row of a batch of the probing side, by key alone. Without keys all rows are everyone's partners.
+  // The partners of each row of a batch of the probing side, by key alone. Without keys all rows are
+  // everyone's partners.
   std::vector<Range> partnersOf(const arrow::RecordBatch& probe, const EvaluationContext& context) const;
   uint32_t rowAt(int64_t position) const {
     return rowsByKey_.empty() ? static_cast<uint32_t>(position) : rowsByKey_[static_cast<size_t>(position)];
@@ -40,13 +41,16 @@ class JoinBuild {
   void setMatched(uint32_t row) { matched_[row].store(true, std::memory_order_relaxed); }
   bool isMatched(uint32_t row) const { return matched_[row].load(std::memory_order_relaxed); }
 
-  // Of a join that gives each row away once: true while a key has rows left, of which one is gone then. Any thread.
+  // Of a join that gives each row away once: true while a key has rows left, of which one is gone then. Any
+  // thread.
   bool takePartner(Range partners) {
-    return partners.begin < partners.end && taken_[static_cast<size_t>(partners.begin)].fetch_add(1) < partners.end - partners.begin;
+    return partners.begin < partners.end &&
+           taken_[static_cast<size_t>(partners.begin)].fetch_add(1) < partners.end - partners.begin;
   }
 
  private:
-  void addKeys(const arrow::RecordBatch& batch, const EvaluationContext& context, std::vector<uint32_t>* groups);
+  void addKeys(const arrow::RecordBatch& batch, const EvaluationContext& context,
+               std::vector<uint32_t>* groups);
   void orderByKey(const std::vector<uint32_t>& groups);
   void putIntoBlocks(std::vector<std::shared_ptr<arrow::RecordBatch>> batches, arrow::MemoryPool* pool);
 

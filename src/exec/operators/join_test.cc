@@ -1,4 +1,5 @@
-// Joins through the planner: what comes out of small tables by hand, and of random ones as pairs tried one by one.
+// Joins through the planner: what comes out of small tables by hand, and of random ones as pairs tried one by
+// one.
 #include "exec/operators/join.h"
 
 #include <algorithm>
@@ -23,8 +24,9 @@ using OptionalLong = std::optional<int64_t>;
 using Row = std::pair<OptionalLong, OptionalLong>;
 using TableRows = std::vector<Row>;
 
-constexpr JoinType kTypes[] = {JoinType::Inner,     JoinType::Cross,    JoinType::LeftOuter, JoinType::RightOuter,
-                               JoinType::FullOuter, JoinType::LeftSemi, JoinType::LeftAnti};
+constexpr JoinType kTypes[] = {JoinType::Inner,      JoinType::Cross,     JoinType::LeftOuter,
+                               JoinType::RightOuter, JoinType::FullOuter, JoinType::LeftSemi,
+                               JoinType::LeftAnti};
 
 std::shared_ptr<arrow::RecordBatch> batchOf(const TableRows& rows) {
   arrow::Int64Builder keys, values;
@@ -39,7 +41,8 @@ std::shared_ptr<arrow::RecordBatch> batchOf(const TableRows& rows) {
 
 std::string textOf(const std::vector<OptionalLong>& values) {
   std::string text;
-  for (const OptionalLong& value : values) text += (text.empty() ? "" : "|") + (value ? std::to_string(*value) : "-");
+  for (const OptionalLong& value : values)
+    text += (text.empty() ? "" : "|") + (value ? std::to_string(*value) : "-");
   return text;
 }
 
@@ -58,7 +61,9 @@ class JoinTest : public ::testing::Test {
     std::vector<LogicalPtr> children;
     for (auto& part : parts) {
       children.push_back(std::make_shared<LogicalLocalRelation>(
-          partitions == 1 ? output : attributesOf(*DataType::structOf({{"k", longType()}, {"v", longType()}})), std::move(part)));
+          partitions == 1 ? output
+                          : attributesOf(*DataType::structOf({{"k", longType()}, {"v", longType()}})),
+          std::move(part)));
     }
     if (partitions == 1) return children[0];
     return std::make_shared<LogicalUnion>(std::move(children));
@@ -67,8 +72,12 @@ class JoinTest : public ::testing::Test {
   static ExpressionPtr call(std::string_view name, std::vector<ExpressionPtr> arguments) {
     return resolveFunction({name, std::move(arguments)}, FunctionContext());
   }
-  static ExpressionPtr column(const LogicalPtr& side, int index) { return side->output()[static_cast<size_t>(index)]; }
-  static ExpressionPtr sameKey(const LogicalPtr& left, const LogicalPtr& right) { return call("==", {column(left, 0), column(right, 0)}); }
+  static ExpressionPtr column(const LogicalPtr& side, int index) {
+    return side->output()[static_cast<size_t>(index)];
+  }
+  static ExpressionPtr sameKey(const LogicalPtr& left, const LogicalPtr& right) {
+    return call("==", {column(left, 0), column(right, 0)});
+  }
 
   std::vector<std::shared_ptr<arrow::RecordBatch>> batches(const PhysicalNode& physical) {
     Execution execution;
@@ -83,8 +92,10 @@ class JoinTest : public ::testing::Test {
       for (int64_t row = 0; row < batch->num_rows(); ++row) {
         std::vector<OptionalLong> values;
         for (const auto& array : batch->columns()) {
-          if (array->IsNull(row)) values.emplace_back();
-          else values.emplace_back(static_cast<const arrow::Int64Array&>(*array).Value(row));
+          if (array->IsNull(row))
+            values.emplace_back();
+          else
+            values.emplace_back(static_cast<const arrow::Int64Array&>(*array).Value(row));
         }
         rows.push_back(textOf(values));
       }
@@ -92,8 +103,11 @@ class JoinTest : public ::testing::Test {
     std::sort(rows.begin(), rows.end());
     return rows;
   }
-  std::vector<std::string> run(const LogicalPtr& plan) { return run(*planPhysical(optimize(plan), BatchContext())); }
-  std::vector<std::string> join(JoinType type, const ExpressionPtr& condition, const LogicalPtr& left, const LogicalPtr& right) {
+  std::vector<std::string> run(const LogicalPtr& plan) {
+    return run(*planPhysical(optimize(plan), BatchContext()));
+  }
+  std::vector<std::string> join(JoinType type, const ExpressionPtr& condition, const LogicalPtr& left,
+                                const LogicalPtr& right) {
     return run(std::make_shared<LogicalJoin>(type, condition, left, right));
   }
 
@@ -115,7 +129,8 @@ TEST_F(JoinTest, EveryTypeSaysWhatBecomesOfRowsWithoutAPartner) {
   EXPECT_EQ(join(JoinType::Cross, same, left, right), pairs);
   EXPECT_EQ(join(JoinType::LeftOuter, same, left, right), with({"1|10|-|-", "-|30|-|-"}));
   EXPECT_EQ(join(JoinType::RightOuter, same, left, right), with({"-|-|3|300", "-|-|-|400"}));
-  EXPECT_EQ(join(JoinType::FullOuter, same, left, right), with({"1|10|-|-", "-|30|-|-", "-|-|3|300", "-|-|-|400"}));
+  EXPECT_EQ(join(JoinType::FullOuter, same, left, right),
+            with({"1|10|-|-", "-|30|-|-", "-|-|3|300", "-|-|-|400"}));
   EXPECT_EQ(join(JoinType::LeftSemi, same, left, right), (Rows{"2|20", "2|21"}));
   EXPECT_EQ(join(JoinType::LeftAnti, same, left, right), (Rows{"-|30", "1|10"}));
 }
@@ -132,7 +147,8 @@ TEST_F(JoinTest, NullKeysMatchUnderTheNullSafeEqualityAlone) {
 TEST_F(JoinTest, TheRestOfTheConditionIsAskedOfEachPair) {
   const LogicalPtr left = table({{1, 10}, {1, 30}});
   const LogicalPtr right = table({{1, 20}});
-  const ExpressionPtr both = call("and", {sameKey(left, right), call("<", {column(left, 1), column(right, 1)})});
+  const ExpressionPtr both =
+      call("and", {sameKey(left, right), call("<", {column(left, 1), column(right, 1)})});
   EXPECT_EQ(join(JoinType::LeftOuter, both, left, right), (Rows{"1|10|1|20", "1|30|-|-"}));
   EXPECT_EQ(join(JoinType::LeftSemi, both, left, right), (Rows{"1|10"}));
   EXPECT_EQ(join(JoinType::LeftAnti, both, left, right), (Rows{"1|30"}));
@@ -142,7 +158,9 @@ TEST_F(JoinTest, AnErrorInTheConditionCountsForPairsOfEqualKeysAlone) {
   const LogicalPtr left = table({{1, 10}, {2, 20}});
   const LogicalPtr right = table({{1, 7}, {3, 20}});
   const ExpressionPtr difference = call("-", {column(left, 1), column(right, 1)});  // 0 for 20 and 20 only
-  const ExpressionPtr condition = call("and", {sameKey(left, right), call("<", {call("div", {Literal::of(int64_t{9}), difference}), Literal::of(int64_t{5})})});
+  const ExpressionPtr condition =
+      call("and", {sameKey(left, right),
+                   call("<", {call("div", {Literal::of(int64_t{9}), difference}), Literal::of(int64_t{5})})});
   EXPECT_EQ(join(JoinType::Inner, condition, left, right), (Rows{"1|10|1|7"}));
 }
 
@@ -151,7 +169,9 @@ TEST_F(JoinTest, EmptySides) {
   const LogicalPtr noneToo = table({});
   const LogicalPtr one = table({{1, 10}});
   for (const bool keyed : {true, false}) {
-    const auto condition = [&](const LogicalPtr& left, const LogicalPtr& right) { return keyed ? sameKey(left, right) : nullptr; };
+    const auto condition = [&](const LogicalPtr& left, const LogicalPtr& right) {
+      return keyed ? sameKey(left, right) : nullptr;
+    };
     EXPECT_EQ(join(JoinType::Inner, condition(one, none), one, none), Rows{});
     EXPECT_EQ(join(JoinType::LeftOuter, condition(one, none), one, none), (Rows{"1|10|-|-"}));
     EXPECT_EQ(join(JoinType::FullOuter, condition(none, one), none, one), (Rows{"-|-|1|10"}));
@@ -166,7 +186,9 @@ TEST_F(JoinTest, EachRowMayBeAPartnerOnce) {
   const LogicalPtr left = table({{1, 0}, {2, 0}, {2, 0}, {2, 0}, {{}, 0}, {{}, 0}}, 2);
   const LogicalPtr right = table({{2, 0}, {2, 0}, {{}, 0}, {3, 0}});
   const ExpressionPtr same = call("<=>", {column(left, 0), column(right, 0)});
-  const auto joined = [&](JoinType type) { return run(std::make_shared<LogicalJoin>(type, same, left, right, /*eachOnce=*/true)); };
+  const auto joined = [&](JoinType type) {
+    return run(std::make_shared<LogicalJoin>(type, same, left, right, /*eachOnce=*/true));
+  };
   EXPECT_EQ(joined(JoinType::LeftSemi), (Rows{"-|0", "2|0", "2|0"}));
   EXPECT_EQ(joined(JoinType::LeftAnti), (Rows{"-|0", "1|0", "2|0"}));
 }
@@ -183,17 +205,22 @@ TEST_F(JoinTest, AProbingSideWithoutPartitionsStillLetsTheBuiltSideOut) {
     SchemaPtr schema_ = DataType::structOf({{"k", longType()}, {"v", longType()}});
   };
   const auto empty = std::make_shared<EmptyTable>();
-  const LogicalPtr left = std::make_shared<LogicalTableScan>(empty, std::vector<int>{0, 1}, attributesOf(*empty->schema()));
+  const LogicalPtr left =
+      std::make_shared<LogicalTableScan>(empty, std::vector<int>{0, 1}, attributesOf(*empty->schema()));
   const LogicalPtr right = table({{1, 10}});
   EXPECT_EQ(join(JoinType::RightOuter, sameKey(left, right), left, right), (Rows{"-|-|1|10"}));
 }
 
 TEST_F(JoinTest, ARowWithManyPartnersIsCutOverBatches) {
   const int64_t many = 150'000;
-  const auto output = [] { return std::vector<AttributePtr>{std::make_shared<Attribute>("id", longType(), false, nextExpressionId())}; };
+  const auto output = [] {
+    return std::vector<AttributePtr>{
+        std::make_shared<Attribute>("id", longType(), false, nextExpressionId())};
+  };
   const LogicalPtr left = std::make_shared<LogicalRange>(0, 2, 1, 1, output());
   const LogicalPtr right = std::make_shared<LogicalRange>(0, many, 1, 3, output());
-  const ExpressionPtr oneKey = call("==", {call("-", {column(left, 0), column(left, 0)}), call("-", {column(right, 0), column(right, 0)})});
+  const ExpressionPtr oneKey = call(
+      "==", {call("-", {column(left, 0), column(left, 0)}), call("-", {column(right, 0), column(right, 0)})});
   for (const ExpressionPtr& condition : {ExpressionPtr(), oneKey}) {
     const LogicalPtr plan = std::make_shared<LogicalJoin>(JoinType::Inner, condition, left, right);
     int64_t rows = 0;
@@ -206,10 +233,14 @@ TEST_F(JoinTest, ARowWithManyPartnersIsCutOverBatches) {
 }
 
 TEST_F(JoinTest, CancellationEndsAJoinOfManyPairs) {
-  const auto output = [] { return std::vector<AttributePtr>{std::make_shared<Attribute>("id", longType(), false, nextExpressionId())}; };
+  const auto output = [] {
+    return std::vector<AttributePtr>{
+        std::make_shared<Attribute>("id", longType(), false, nextExpressionId())};
+  };
   const LogicalPtr left = std::make_shared<LogicalRange>(0, 1'000'000, 1, 2, output());
   const LogicalPtr right = std::make_shared<LogicalRange>(0, 1'000'000, 1, 2, output());
-  const PhysicalPtr physical = planPhysical(std::make_shared<LogicalJoin>(JoinType::Cross, nullptr, left, right), BatchContext());
+  const PhysicalPtr physical =
+      planPhysical(std::make_shared<LogicalJoin>(JoinType::Cross, nullptr, left, right), BatchContext());
   Execution execution;
   execution.pool = &pool_;
   const auto running = physical->start(execution);
@@ -223,21 +254,24 @@ TEST_F(JoinTest, TheSmallerSideIsHeldAndNeverTheStream) {
   const LogicalPtr small = table({{1, 1}});
   const LogicalPtr large = table({{1, 1}, {2, 2}});
   const auto described = [](JoinType type, const LogicalPtr& left, const LogicalPtr& right) {
-    return planPhysical(std::make_shared<LogicalJoin>(type, sameKey(left, right), left, right), BatchContext())->describe();
+    return planPhysical(std::make_shared<LogicalJoin>(type, sameKey(left, right), left, right),
+                        BatchContext())
+        ->describe();
   };
   EXPECT_EQ(described(JoinType::Inner, small, large), "HashJoin [k], [k], Inner, BuildLeft");
   EXPECT_EQ(described(JoinType::Inner, large, small), "HashJoin [k], [k], Inner, BuildRight");
   EXPECT_EQ(described(JoinType::LeftSemi, small, large), "HashJoin [k], [k], LeftSemi, BuildRight");
   const auto source = std::make_shared<StreamSourceDefinition>();
   const LogicalPtr stream = std::make_shared<LogicalStreamScan>(
-      source, std::vector<int>{0, 1}, attributesOf(*DataType::structOf({{"k", longType()}, {"v", longType()}})), 0);
+      source, std::vector<int>{0, 1},
+      attributesOf(*DataType::structOf({{"k", longType()}, {"v", longType()}})), 0);
   EXPECT_EQ(described(JoinType::Inner, small, stream), "HashJoin [k], [k], Inner, BuildLeft");
   EXPECT_EQ(described(JoinType::LeftOuter, stream, large), "HashJoin [k], [k], LeftOuter, BuildRight");
 }
 
 // What a join means, by its definition: every pair is asked.
-std::vector<std::string> pairByPair(JoinType type, const std::function<bool(const Row&, const Row&)>& matches, const TableRows& left,
-                                    const TableRows& right) {
+std::vector<std::string> pairByPair(JoinType type, const std::function<bool(const Row&, const Row&)>& matches,
+                                    const TableRows& left, const TableRows& right) {
   std::vector<std::string> rows;
   std::vector<bool> rightMatched(right.size(), false);
   for (const Row& l : left) {
@@ -247,11 +281,13 @@ std::vector<std::string> pairByPair(JoinType type, const std::function<bool(cons
       matched = rightMatched[r] = true;
       if (!isExistence(type)) rows.push_back(textOf({l.first, l.second, right[r].first, right[r].second}));
     }
-    if (isExistence(type) && matched == (type == JoinType::LeftSemi)) rows.push_back(textOf({l.first, l.second}));
+    if (isExistence(type) && matched == (type == JoinType::LeftSemi))
+      rows.push_back(textOf({l.first, l.second}));
     if (!matched && keepsLeft(type)) rows.push_back(textOf({l.first, l.second, {}, {}}));
   }
   for (size_t r = 0; r < right.size(); ++r) {
-    if (!rightMatched[r] && keepsRight(type)) rows.push_back(textOf({{}, {}, right[r].first, right[r].second}));
+    if (!rightMatched[r] && keepsRight(type))
+      rows.push_back(textOf({{}, {}, right[r].first, right[r].second}));
   }
   std::sort(rows.begin(), rows.end());
   return rows;
@@ -285,13 +321,18 @@ TEST_F(JoinTest, IsWhatTryingEveryPairGives) {
     for (const Condition& condition : std::vector<Condition>{
              {nullptr, [](const Row&, const Row&) { return true; }},
              {sameKeys, equal},
-             {nullSafe, [](const Row& l, const Row& r) { return l.first == r.first; }},
+             {nullSafe, [](const Row&l, const Row&r) { return l.first == r.first; }},
              {lessValue, less},
-             {call("and", {sameKeys, lessValue}), [&](const Row& l, const Row& r) { return equal(l, r) && less(l, r); }},
-             {call("and", {sameKeys, leftAlone}), [&](const Row& l, const Row& r) { return equal(l, r) && l.second && *l.second > 1; }},
-             {call("or", {sameKeys, lessValue}), [&](const Row& l, const Row& r) { return equal(l, r) || less(l, r); }}}) {
+             {call("and", {sameKeys, lessValue}),
+              [&](const Row&l, const Row&r) { return equal(l, r) && less(l, r); }},
+             {call("and", {sameKeys, leftAlone}),
+              [&](const Row&l, const Row&r) { return equal(l, r) && l.second && *l.second > 1; }},
+             {call("or", {sameKeys, lessValue}),
+              [&](const Row&l, const Row&r) { return equal(l, r) || less(l, r); }}}) {
       for (const JoinType type : kTypes) {
-        SCOPED_TRACE(std::string(nameOf(type)) + " " + (condition.expression ? condition.expression->toString() : "") + " round " + std::to_string(round));
+        SCOPED_TRACE(std::string(nameOf(type)) + " " +
+                     (condition.expression ? condition.expression->toString() : "") + " round " +
+                     std::to_string(round));
         const Rows expected = pairByPair(type, condition.matches, leftRows, rightRows);
         const auto join = std::make_shared<LogicalJoin>(type, condition.expression, left, right);
         ASSERT_EQ(run(LogicalPtr(join)), expected);

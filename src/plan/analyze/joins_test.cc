@@ -1,4 +1,5 @@
-// Joins through the analyzer: the columns that come out, whose names find them, and what is refused. Answers are Spark's.
+// Joins through the analyzer: the columns that come out, whose names find them, and what is refused. Answers
+// are Spark's.
 #include <gtest/gtest.h>
 #include <spark/connect/relations.pb.h>
 
@@ -15,7 +16,8 @@ namespace proto = spark::connect;
 LogicalPtr relationNamed(const std::vector<std::string>& name, const Options&, bool) {
   const auto make = [](const char* second) {
     const auto schema = DataType::structOf({{"id", intType(), false}, {second, stringType(), false}});
-    return std::make_shared<LogicalLocalRelation>(attributesOf(*schema), std::vector<std::shared_ptr<arrow::RecordBatch>>{});
+    return std::make_shared<LogicalLocalRelation>(attributesOf(*schema),
+                                                  std::vector<std::shared_ptr<arrow::RecordBatch>>{});
   };
   static const LogicalPtr left = make("x"), right = make("y");
   const LogicalPtr plan = name[0] == "l" ? left : name[0] == "r" ? right : nullptr;
@@ -29,7 +31,8 @@ std::string answer(const proto::Relation& relation) {
   try {
     std::string text;
     for (const StructField& field : schemaOf(*analyzeRelation(relation, context))->fields()) {
-      text += (text.empty() ? "" : " ") + field.name + ":" + field.type->simpleString() + (field.nullable ? "" : "!");
+      text += (text.empty() ? "" : " ") + field.name + ":" + field.type->simpleString() +
+              (field.nullable ? "" : "!");
     }
     return text;
   } catch (const Error& error) {
@@ -83,8 +86,10 @@ TEST(Joins, NamesOfBothSidesAreAmbiguous) {
 
 TEST(Joins, APlanIsJoinedWithItself) {
   EXPECT_EQ(answer("SELECT a.id, b.x FROM l a LEFT JOIN l b ON a.id = b.id"), "id:int! x:string");
-  EXPECT_EQ(answer("SELECT a.*, c.* FROM l a JOIN l b ON a.id = b.id JOIN l c USING (id)"), "id:int! x:string! x:string! id:int!");
-  EXPECT_EQ(answer("WITH w AS (SELECT id FROM l) SELECT * FROM w p FULL JOIN w q ON p.id = q.id"), "id:int id:int");
+  EXPECT_EQ(answer("SELECT a.*, c.* FROM l a JOIN l b ON a.id = b.id JOIN l c USING (id)"),
+            "id:int! x:string! x:string! id:int!");
+  EXPECT_EQ(answer("WITH w AS (SELECT id FROM l) SELECT * FROM w p FULL JOIN w q ON p.id = q.id"),
+            "id:int id:int");
 }
 
 TEST(Joins, ConditionsAreBooleansOverRows) {
@@ -107,8 +112,9 @@ class PlanIds : public testing::Test {
     expression->mutable_unresolved_attribute()->set_plan_id(planId);
   }
   // left[leftName] == right[rightName] under a select of `selected` (a column and the plan that it is of).
-  static proto::Relation joined(const std::string& left, int64_t leftId, const std::string& right, int64_t rightId,
-                                const std::vector<std::pair<std::string, int64_t>>& selected, proto::Join::JoinType type) {
+  static proto::Relation joined(const std::string& left, int64_t leftId, const std::string& right,
+                                int64_t rightId, const std::vector<std::pair<std::string, int64_t>>& selected,
+                                proto::Join::JoinType type) {
     proto::Relation relation;
     auto* join = relation.mutable_project()->mutable_input()->mutable_join();
     readTable(left, leftId, join->mutable_left());
@@ -118,18 +124,23 @@ class PlanIds : public testing::Test {
     condition->set_function_name("==");
     column("id", leftId, condition->add_arguments());
     column("id", rightId, condition->add_arguments());
-    for (const auto& [name, planId] : selected) column(name, planId, relation.mutable_project()->add_expressions());
+    for (const auto& [name, planId] : selected)
+      column(name, planId, relation.mutable_project()->add_expressions());
     return relation;
   }
 };
 
 TEST_F(PlanIds, FindTheirSide) {
-  EXPECT_EQ(answer(joined("l", 1, "r", 2, {{"id", 1}, {"id", 2}, {"y", 2}}, proto::Join::JOIN_TYPE_LEFT_OUTER)), "id:int! id:int y:string");
-  EXPECT_EQ(answer(joined("l", 1, "l", 2, {{"x", 1}, {"x", 2}}, proto::Join::JOIN_TYPE_LEFT_OUTER)), "x:string! x:string");
+  EXPECT_EQ(
+      answer(joined("l", 1, "r", 2, {{"id", 1}, {"id", 2}, {"y", 2}}, proto::Join::JOIN_TYPE_LEFT_OUTER)),
+      "id:int! id:int y:string");
+  EXPECT_EQ(answer(joined("l", 1, "l", 2, {{"x", 1}, {"x", 2}}, proto::Join::JOIN_TYPE_LEFT_OUTER)),
+            "x:string! x:string");
 }
 
 TEST_F(PlanIds, OfADataFrameOnBothSidesAreAmbiguous) {
-  EXPECT_EQ(answer(joined("l", 1, "l", 1, {{"x", 1}}, proto::Join::JOIN_TYPE_INNER)), "AMBIGUOUS_COLUMN_REFERENCE");
+  EXPECT_EQ(answer(joined("l", 1, "l", 1, {{"x", 1}}, proto::Join::JOIN_TYPE_INNER)),
+            "AMBIGUOUS_COLUMN_REFERENCE");
 }
 
 }  // namespace

@@ -15,18 +15,27 @@ namespace proto = spark::connect;
 
 JoinType typeOf(proto::Join::JoinType type) {
   switch (type) {
-    case proto::Join::JOIN_TYPE_INNER: return JoinType::Inner;
-    case proto::Join::JOIN_TYPE_CROSS: return JoinType::Cross;
-    case proto::Join::JOIN_TYPE_LEFT_OUTER: return JoinType::LeftOuter;
-    case proto::Join::JOIN_TYPE_RIGHT_OUTER: return JoinType::RightOuter;
-    case proto::Join::JOIN_TYPE_FULL_OUTER: return JoinType::FullOuter;
-    case proto::Join::JOIN_TYPE_LEFT_SEMI: return JoinType::LeftSemi;
-    case proto::Join::JOIN_TYPE_LEFT_ANTI: return JoinType::LeftAnti;
-    default: throw Error("CONNECT_INVALID_PLAN.JOIN_TYPE", "The join has no type that this server knows.");
+    case proto::Join::JOIN_TYPE_INNER:
+      return JoinType::Inner;
+    case proto::Join::JOIN_TYPE_CROSS:
+      return JoinType::Cross;
+    case proto::Join::JOIN_TYPE_LEFT_OUTER:
+      return JoinType::LeftOuter;
+    case proto::Join::JOIN_TYPE_RIGHT_OUTER:
+      return JoinType::RightOuter;
+    case proto::Join::JOIN_TYPE_FULL_OUTER:
+      return JoinType::FullOuter;
+    case proto::Join::JOIN_TYPE_LEFT_SEMI:
+      return JoinType::LeftSemi;
+    case proto::Join::JOIN_TYPE_LEFT_ANTI:
+      return JoinType::LeftAnti;
+    default:
+      throw Error("CONNECT_INVALID_PLAN.JOIN_TYPE", "The join has no type that this server knows.");
   }
 }
 
-// The plan's columns under new ids, with the names and qualifiers that they had. `renewed`: old id → new column.
+// The plan's columns under new ids, with the names and qualifiers that they had. `renewed`: old id → new
+// column.
 LogicalPtr withNewIds(const LogicalPtr& plan, std::map<ExpressionId, AttributePtr>* renewed) {
   std::vector<ExpressionPtr> aliases;
   std::vector<ExpressionPtr> columns;
@@ -38,14 +47,17 @@ LogicalPtr withNewIds(const LogicalPtr& plan, std::map<ExpressionId, AttributePt
     columns.push_back(renewedColumn);
     renewed->emplace(column->id(), std::move(renewedColumn));
   }
-  return std::make_shared<LogicalProject>(std::move(columns), std::make_shared<LogicalProject>(std::move(aliases), plan));
+  return std::make_shared<LogicalProject>(std::move(columns),
+                                          std::make_shared<LogicalProject>(std::move(aliases), plan));
 }
 
 bool shareColumns(const LogicalNode& left, const LogicalNode& right) {
-  return std::any_of(right.output().begin(), right.output().end(), [&](const AttributePtr& column) { return refersOnlyTo(*column, left.output()); });
+  return std::any_of(right.output().begin(), right.output().end(),
+                     [&](const AttributePtr& column) { return refersOnlyTo(*column, left.output()); });
 }
 
-AttributePtr usingColumn(const std::string& name, const LogicalNode& plan, const char* side, bool caseSensitive) {
+AttributePtr usingColumn(const std::string& name, const LogicalNode& plan, const char* side,
+                         bool caseSensitive) {
   const std::vector<AttributePtr> columns = visibleOutput(plan);
   for (const AttributePtr& column : columns) {
     if (caseSensitive ? column->name() == name : equalsIgnoreCase(column->name(), name)) return column;
@@ -56,7 +68,8 @@ AttributePtr usingColumn(const std::string& name, const LogicalNode& plan, const
   std::string suggestion;
   for (const std::string& one : names) suggestion += (suggestion.empty() ? "" : ", ") + one;
   throw Error("UNRESOLVED_USING_COLUMN_FOR_JOIN",
-              "The " + std::string(side) + " side of the join has no column `" + name + "` to join by; it has [" + suggestion + "].",
+              "The " + std::string(side) + " side of the join has no column `" + name +
+                  "` to join by; it has [" + suggestion + "].",
               {{"colName", "`" + name + "`"}, {"side", side}, {"suggestion", suggestion}});
 }
 
@@ -64,16 +77,19 @@ void checkCondition(const Expression& condition) {
   const std::string text = "\"" + condition.toString() + "\"";
   if (condition.type()->id() != TypeId::Boolean && condition.type()->id() != TypeId::Void) {
     throw Error("JOIN_CONDITION_IS_NOT_BOOLEAN_TYPE",
-                "The join condition '" + condition.toString() + "' is " + condition.type()->sqlString() + ", not a boolean.",
+                "The join condition '" + condition.toString() + "' is " + condition.type()->sqlString() +
+                    ", not a boolean.",
                 {{"joinCondition", text}, {"conditionType", "\"" + condition.type()->sqlString() + "\""}});
   }
   if (containsAggregate(condition)) {
-    throw Error("UNSUPPORTED_EXPR_FOR_OPERATOR", "A join condition cannot hold an aggregate function: " + condition.toString() + ".",
+    throw Error("UNSUPPORTED_EXPR_FOR_OPERATOR",
+                "A join condition cannot hold an aggregate function: " + condition.toString() + ".",
                 {{"invalidExprSqls", text}});
   }
 }
 
-// The columns of `output` with these ids replaced: those of the join, nullable where their side may be missing.
+// The columns of `output` with these ids replaced: those of the join, nullable where their side may be
+// missing.
 AttributePtr columnOf(const LogicalNode& join, const AttributePtr& column) {
   for (const AttributePtr& one : join.output()) {
     if (one->id() == column->id()) return one;
@@ -118,17 +134,20 @@ LogicalPtr RelationAnalyzer::join(const proto::Join& message) {
   const JoinSides sides = joinSides(message);
   if (message.using_columns_size() > 0) {
     if (message.has_join_condition()) {
-      throw Error("CONNECT_INVALID_PLAN.USING_COLUMNS_OR_JOIN_CONDITION", "A join has a condition or columns to use, not both.");
+      throw Error("CONNECT_INVALID_PLAN.USING_COLUMNS_OR_JOIN_CONDITION",
+                  "A join has a condition or columns to use, not both.");
     }
     return joinUsing(type, {message.using_columns().begin(), message.using_columns().end()}, sides);
   }
-  if (!message.has_join_condition()) return std::make_shared<LogicalJoin>(type, nullptr, sides.left, sides.right);
+  if (!message.has_join_condition())
+    return std::make_shared<LogicalJoin>(type, nullptr, sides.left, sides.right);
   std::vector<AttributePtr> columns = sides.left->output();
   columns.insert(columns.end(), sides.right->output().begin(), sides.right->output().end());
   const Scope scope(std::move(columns), &planOutputs_, context_.functions.caseSensitive);
   const ExpressionPtr condition = ExpressionAnalyzer(scope, context_).resolve(message.join_condition());
   checkCondition(*condition);
-  return std::make_shared<LogicalJoin>(type, castTo(condition, booleanType(), CastMode::Ansi), sides.left, sides.right);
+  return std::make_shared<LogicalJoin>(type, castTo(condition, booleanType(), CastMode::Ansi), sides.left,
+                                       sides.right);
 }
 
 LogicalPtr RelationAnalyzer::naturalJoin(const proto::Join& message) {
@@ -137,14 +156,17 @@ LogicalPtr RelationAnalyzer::naturalJoin(const proto::Join& message) {
   const std::vector<AttributePtr> right = visibleOutput(*sides.right);
   std::vector<std::string> names;
   for (const AttributePtr& column : visibleOutput(*sides.left)) {
-    const bool common = std::any_of(right.begin(), right.end(), [&](const AttributePtr& other) { return other->name() == column->name(); });
+    const bool common = std::any_of(right.begin(), right.end(), [&](const AttributePtr& other) {
+      return other->name() == column->name();
+    });
     if (common) names.push_back(column->name());
   }
   if (names.empty()) return std::make_shared<LogicalJoin>(type, nullptr, sides.left, sides.right);
   return joinUsing(type, names, sides);
 }
 
-LogicalPtr RelationAnalyzer::joinUsing(JoinType type, const std::vector<std::string>& names, const JoinSides& sides) const {
+LogicalPtr RelationAnalyzer::joinUsing(JoinType type, const std::vector<std::string>& names,
+                                       const JoinSides& sides) const {
   std::vector<AttributePtr> leftKeys, rightKeys;
   std::vector<ExpressionPtr> equalities;
   for (const std::string& name : names) {
@@ -164,7 +186,8 @@ LogicalPtr RelationAnalyzer::joinUsing(JoinType type, const std::vector<std::str
     }
     const AttributePtr right = columnOf(*joined, rightKeys[i]);
     if (type == JoinType::FullOuter) {
-      list.push_back(std::make_shared<Alias>(resolveFunction({"coalesce", {left, right}}, context_.functions), left->name()));
+      list.push_back(std::make_shared<Alias>(resolveFunction({"coalesce", {left, right}}, context_.functions),
+                                             left->name()));
       hidden.push_back(left->withHidden());
       hidden.push_back(right->withHidden());
     } else {

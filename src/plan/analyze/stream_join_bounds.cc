@@ -15,7 +15,8 @@ struct Term {
 };
 
 void addTerms(const Expression& expression, bool negative, std::vector<Term>* terms) {
-  const Expression& inner = expression.kind() == ExpressionKind::Cast ? *expression.children()[0] : expression;
+  const Expression& inner =
+      expression.kind() == ExpressionKind::Cast ? *expression.children()[0] : expression;
   if (inner.kind() == ExpressionKind::Call && inner.children().size() == 2) {
     const std::string& name = static_cast<const Call&>(inner).traits().name;
     if (name == "+" || name == "-") {
@@ -28,16 +29,20 @@ void addTerms(const Expression& expression, bool negative, std::vector<Term>* te
 }
 
 bool isEventTime(const Expression& expression) {
-  return expression.kind() == ExpressionKind::Attribute && hasMetadataKey(static_cast<const Attribute&>(expression).metadata(), kWatermarkDelayKey);
+  return expression.kind() == ExpressionKind::Attribute &&
+         hasMetadataKey(static_cast<const Attribute&>(expression).metadata(), kWatermarkDelayKey);
 }
 
 bool hasColumnOf(const Expression& expression, const LogicalNode& side) {
-  return anyOf(expression, [&](const Expression& e) { return e.kind() == ExpressionKind::Attribute && refersOnlyTo(e, side.output()); });
+  return anyOf(expression, [&](const Expression& e) {
+    return e.kind() == ExpressionKind::Attribute && refersOnlyTo(e, side.output());
+  });
 }
 
-// smaller < greater bounds `held` from below if, all terms brought to the left, its one column is subtracted and everything
-// else is constant once the watermark is put for the other side's event time.
-bool bounds(const Expression& smaller, const Expression& greater, const LogicalNode& held, const LogicalNode& other) {
+// smaller < greater bounds `held` from below if, all terms brought to the left, its one column is subtracted
+// and everything else is constant once the watermark is put for the other side's event time.
+bool bounds(const Expression& smaller, const Expression& greater, const LogicalNode& held,
+            const LogicalNode& other) {
   std::vector<Term> terms;
   addTerms(smaller, false, &terms);
   addTerms(greater, true, &terms);

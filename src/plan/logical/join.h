@@ -11,18 +11,27 @@ enum class JoinType { Inner, Cross, LeftOuter, RightOuter, FullOuter, LeftSemi, 
 const char* nameOf(JoinType type);
 
 // The rows of a left that stay though no row of the other side matches them, and those of the right.
-constexpr bool keepsLeft(JoinType type) { return type == JoinType::LeftOuter || type == JoinType::FullOuter; }
-constexpr bool keepsRight(JoinType type) { return type == JoinType::RightOuter || type == JoinType::FullOuter; }
+constexpr bool keepsLeft(JoinType type) {
+  return type == JoinType::LeftOuter || type == JoinType::FullOuter;
+}
+constexpr bool keepsRight(JoinType type) {
+  return type == JoinType::RightOuter || type == JoinType::FullOuter;
+}
 // Semi and anti joins ask only whether there is a match: rows of the left alone come out.
-constexpr bool isExistence(JoinType type) { return type == JoinType::LeftSemi || type == JoinType::LeftAnti; }
+constexpr bool isExistence(JoinType type) {
+  return type == JoinType::LeftSemi || type == JoinType::LeftAnti;
+}
 
-// Pairs of rows for which the condition is true; a type says what becomes of rows without a partner. Output: the left's
-// columns, then the right's (not for semi and anti), nullable where their side may be missing. No column is on both sides.
+// Pairs of rows for which the condition is true; a type says what becomes of rows without a partner. Output:
+// the left's columns, then the right's (not for semi and anti), nullable where their side may be missing. No
+// column is on both sides.
 class LogicalJoin final : public LogicalNode {
  public:
-  // `condition`: a boolean over both sides' columns; null: every pair. `eachOnce`, of semi and anti joins on equalities alone: a
-  // row of the right is the partner of one row of the left at most (INTERSECT ALL, EXCEPT ALL).
-  LogicalJoin(JoinType type, ExpressionPtr condition, LogicalPtr left, LogicalPtr right, bool eachOnce = false);
+  // `condition`: a boolean over both sides' columns; null: every pair. `eachOnce`, of semi and anti joins on
+  // equalities alone: a row of the right is the partner of one row of the left at most (INTERSECT ALL, EXCEPT
+  // ALL).
+  LogicalJoin(JoinType type, ExpressionPtr condition, LogicalPtr left, LogicalPtr right,
+              bool eachOnce = false);
   JoinType type() const { return type_; }
   const ExpressionPtr& condition() const { return condition_; }
   bool eachOnce() const { return eachOnce_; }
@@ -38,7 +47,8 @@ class LogicalJoin final : public LogicalNode {
   bool eachOnce_;
 };
 
-// left = right, or left <=> right (`nullSafe`), where left and right each need one side's columns only. Their types are equal.
+// left = right, or left <=> right (`nullSafe`), where left and right each need one side's columns only. Their
+// types are equal.
 struct JoinKey {
   ExpressionPtr left, right;
   bool nullSafe = false;

@@ -1,4 +1,5 @@
-// Filters move towards the rows' source: below projections of plain columns, into the sides of a join and into its condition.
+// Filters move towards the rows' source: below projections of plain columns, into the sides of a join and
+// into its condition.
 #include <utility>
 
 #include "plan/logical/join.h"
@@ -12,10 +13,13 @@ using Conjuncts = std::vector<ExpressionPtr>;
 LogicalPtr push(const LogicalPtr& node, Conjuncts conjuncts);
 
 LogicalPtr filtered(LogicalPtr node, const Conjuncts& conjuncts) {
-  return conjuncts.empty() ? node : std::make_shared<LogicalFilter>(joinConjuncts(conjuncts), std::move(node));
+  return conjuncts.empty() ? node
+                           : std::make_shared<LogicalFilter>(joinConjuncts(conjuncts), std::move(node));
 }
 
-void append(Conjuncts* to, const Conjuncts& more) { to->insert(to->end(), more.begin(), more.end()); }
+void append(Conjuncts* to, const Conjuncts& more) {
+  to->insert(to->end(), more.begin(), more.end());
+}
 
 // The conjuncts that satisfy `moves` go to `moved`; the others stay.
 template <typename Predicate>
@@ -30,41 +34,54 @@ Conjuncts takeFrom(Conjuncts* conjuncts, Predicate moves) {
 LogicalPtr pushThroughProject(const LogicalProject& project, Conjuncts conjuncts) {
   const auto definition = [&](const Expression& e) -> ExpressionPtr {
     for (const ExpressionPtr& one : project.expressions()) {
-      if (one->kind() == ExpressionKind::Attribute && static_cast<const Attribute&>(*one).id() == static_cast<const Attribute&>(e).id()) {
+      if (one->kind() == ExpressionKind::Attribute &&
+          static_cast<const Attribute&>(*one).id() == static_cast<const Attribute&>(e).id()) {
         return one;
       }
-      if (one->kind() != ExpressionKind::Alias || static_cast<const Alias&>(*one).id() != static_cast<const Attribute&>(e).id()) continue;
+      if (one->kind() != ExpressionKind::Alias ||
+          static_cast<const Alias&>(*one).id() != static_cast<const Attribute&>(e).id())
+        continue;
       return one->children()[0]->kind() == ExpressionKind::Attribute ? one->children()[0] : nullptr;
     }
     return nullptr;
   };
   Conjuncts below = takeFrom(&conjuncts, [&](const Expression& one) {
-    return !anyOf(one, [&](const Expression& e) { return e.kind() == ExpressionKind::Attribute && !definition(e); });
+    return !anyOf(
+        one, [&](const Expression& e) { return e.kind() == ExpressionKind::Attribute && !definition(e); });
   });
   for (ExpressionPtr& one : below) {
-    one = transformUp(one, [&](const ExpressionPtr& e) { return e->kind() == ExpressionKind::Attribute ? definition(*e) : e; });
+    one = transformUp(one, [&](const ExpressionPtr& e) {
+      return e->kind() == ExpressionKind::Attribute ? definition(*e) : e;
+    });
   }
   return filtered(project.withChildren({push(project.child(), std::move(below))}), conjuncts);
 }
 
-// A filter above may go to a side whose rows all come out with their own values; a part of the condition only to a side whose
-// rows do not come out without a match.
+// A filter above may go to a side whose rows all come out with their own values; a part of the condition only
+// to a side whose rows do not come out without a match.
 LogicalPtr pushThroughJoin(const LogicalJoin& join, Conjuncts above) {
   const JoinType type = join.type();
   const bool inner = type == JoinType::Inner || type == JoinType::Cross;
-  const auto ofLeft = [&](const Expression& one) { return one.deterministic() && refersOnlyTo(one, join.left()->output()); };
-  const auto ofRight = [&](const Expression& one) { return one.deterministic() && refersOnlyTo(one, join.right()->output()); };
+  const auto ofLeft = [&](const Expression& one) {
+    return one.deterministic() && refersOnlyTo(one, join.left()->output());
+  };
+  const auto ofRight = [&](const Expression& one) {
+    return one.deterministic() && refersOnlyTo(one, join.right()->output());
+  };
   // The condition's parts come first: a filter above sees only the rows that they leave.
   Conjuncts condition = join.condition() ? splitConjuncts(join.condition()) : Conjuncts{};
   if (inner) {
     append(&condition, std::exchange(above, {}));
   }
   Conjuncts left, right;
-  if (inner || type == JoinType::RightOuter || type == JoinType::LeftSemi) left = takeFrom(&condition, ofLeft);
+  if (inner || type == JoinType::RightOuter || type == JoinType::LeftSemi)
+    left = takeFrom(&condition, ofLeft);
   if (inner || type == JoinType::LeftOuter || isExistence(type)) right = takeFrom(&condition, ofRight);
   if (!keepsRight(type)) append(&left, takeFrom(&above, ofLeft));
   if (type == JoinType::RightOuter) append(&right, takeFrom(&above, ofRight));
-  return filtered(join.with(joinConjuncts(condition), push(join.left(), std::move(left)), push(join.right(), std::move(right))), above);
+  return filtered(join.with(joinConjuncts(condition), push(join.left(), std::move(left)),
+                            push(join.right(), std::move(right))),
+                  above);
 }
 
 LogicalPtr push(const LogicalPtr& node, Conjuncts conjuncts) {
@@ -77,10 +94,14 @@ LogicalPtr push(const LogicalPtr& node, Conjuncts conjuncts) {
       append(&all, conjuncts);
       return push(filter.child(), std::move(all));
     }
-    case LogicalKind::SubqueryAlias: return push(node->child(), std::move(conjuncts));
-    case LogicalKind::Project: return pushThroughProject(static_cast<const LogicalProject&>(*node), std::move(conjuncts));
-    case LogicalKind::Join: return pushThroughJoin(static_cast<const LogicalJoin&>(*node), std::move(conjuncts));
-    default: break;
+    case LogicalKind::SubqueryAlias:
+      return push(node->child(), std::move(conjuncts));
+    case LogicalKind::Project:
+      return pushThroughProject(static_cast<const LogicalProject&>(*node), std::move(conjuncts));
+    case LogicalKind::Join:
+      return pushThroughJoin(static_cast<const LogicalJoin&>(*node), std::move(conjuncts));
+    default:
+      break;
   }
   std::vector<LogicalPtr> children;
   for (const LogicalPtr& child : node->children()) children.push_back(push(child, {}));
@@ -89,6 +110,8 @@ LogicalPtr push(const LogicalPtr& node, Conjuncts conjuncts) {
 
 }  // namespace
 
-LogicalPtr pushDownFilters(const LogicalPtr& plan) { return push(plan, {}); }
+LogicalPtr pushDownFilters(const LogicalPtr& plan) {
+  return push(plan, {});
+}
 
 }  // namespace thalweg

@@ -1,4 +1,5 @@
-// The tables that a streaming query reads beside its streams: each batch sees them as they are when it begins.
+// The tables that a streaming query reads beside its streams: each batch sees them as they are when it
+// begins.
 #pragma once
 
 #include <memory>
@@ -15,9 +16,10 @@ class StaticTables {
   StaticTables() = default;
   explicit StaticTables(const LogicalNode& plan);
 
-  // Looks for newer versions and binds them to the execution. A batch that runs again after a crash sees the tables as they
-  // are then, as in Spark: the offset log holds streams alone. Throws Error DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS where the plan's
-  // columns are no more what they were when the query started; added columns do no harm.
+  // Looks for newer versions and binds them to the execution. A batch that runs again after a crash sees the
+  // tables as they are then, as in Spark: the offset log holds streams alone. Throws Error
+  // DELTA_SCHEMA_CHANGE_SINCE_ANALYSIS where the plan's columns are no more what they were when the query
+  // started; added columns do no harm.
   void bind(Execution* execution);
 
  private:

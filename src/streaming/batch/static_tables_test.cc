@@ -53,12 +53,14 @@ TEST_F(StaticTablesTest, EachBatchSeesTheNewestVersion) {
 }
 
 TEST_F(StaticTablesTest, AddedColumnsDoNoHarm) {
-  const auto wider = table_->change(DataType::structOf({{"k", stringType()}, {"v", longType()}, {"w", intType()}}));
+  const auto wider =
+      table_->change(DataType::structOf({{"k", stringType()}, {"v", longType()}, {"w", intType()}}));
   EXPECT_EQ(bound(), wider);
 }
 
 TEST_F(StaticTablesTest, ChangedColumnsEndTheQuery) {
-  for (const SchemaPtr& schema : {DataType::structOf({{"k", stringType()}}), DataType::structOf({{"k", stringType()}, {"v", stringType()}}),
+  for (const SchemaPtr& schema : {DataType::structOf({{"k", stringType()}}),
+                                  DataType::structOf({{"k", stringType()}, {"v", stringType()}}),
                                   DataType::structOf({{"v", longType()}, {"k", stringType()}})}) {
     table_->change(schema);
     try {
