@@ -70,6 +70,7 @@ TEST(Joins, UsingAndNaturalGiveTheKeysOnceAndFirst) {
 
 TEST(Joins, AHiddenKeyIsFoundByItsSidesNameUntilAnAliasTakesItAway) {
   EXPECT_EQ(answer("SELECT id, l.id a, r.id b FROM l RIGHT JOIN r USING (id)"), "id:int! a:int b:int!");
+  EXPECT_EQ(answer("SELECT r.id FROM l LEFT JOIN r USING (id)"), "id:int");
   EXPECT_EQ(answer("SELECT l.id a, r.id b, id FROM l FULL JOIN r USING (id)"), "a:int b:int id:int");
   EXPECT_EQ(answer("SELECT x FROM l JOIN r USING (id) WHERE r.id > 1"), "x:string!");
   EXPECT_EQ(answer("SELECT r.* FROM l JOIN r USING (id)"), "y:string! id:int!");
@@ -141,6 +142,27 @@ TEST_F(PlanIds, FindTheirSide) {
 TEST_F(PlanIds, OfADataFrameOnBothSidesAreAmbiguous) {
   EXPECT_EQ(answer(joined("l", 1, "l", 1, {{"x", 1}}, proto::Join::JOIN_TYPE_INNER)),
             "AMBIGUOUS_COLUMN_REFERENCE");
+}
+
+// df.join(df.limit(1), df["id"] > 0): the side that is the DataFrame itself comes before the one that is made
+// of it.
+TEST_F(PlanIds, OfASideItselfAreThatSides) {
+  proto::Relation relation;
+  auto* join = relation.mutable_join();
+  readTable("l", 1, join->mutable_left());
+  join->mutable_right()->mutable_common()->set_plan_id(2);
+  join->mutable_right()->mutable_limit()->set_limit(1);
+  readTable("l", 1, join->mutable_right()->mutable_limit()->mutable_input());
+  join->set_join_type(proto::Join::JOIN_TYPE_INNER);
+  auto* condition = join->mutable_join_condition()->mutable_unresolved_function();
+  condition->set_function_name("==");
+  column("id", 1, condition->add_arguments());
+  column("id", 2, condition->add_arguments());
+  EXPECT_EQ(answer(relation), "id:int! x:string! id:int! x:string!");
+  proto::Relation above;
+  *above.mutable_project()->mutable_input() = relation;
+  column("x", 1, above.mutable_project()->add_expressions());
+  EXPECT_EQ(answer(above), "AMBIGUOUS_COLUMN_REFERENCE");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Joins: the sides' columns, conditions, USING and NATURAL.
+#include <algorithm>
 #include <map>
 
 #include <spark/connect/relations.pb.h>
@@ -143,7 +144,15 @@ LogicalPtr RelationAnalyzer::join(const proto::Join& message) {
     return std::make_shared<LogicalJoin>(type, nullptr, sides.left, sides.right);
   std::vector<AttributePtr> columns = sides.left->output();
   columns.insert(columns.end(), sides.right->output().begin(), sides.right->output().end());
-  const Scope scope(std::move(columns), &planOutputs_, context_.functions.caseSensitive);
+  // A side's own columns come before those of the same relation somewhere below the other side.
+  Scope::PlanOutputs planOutputs = planOutputs_;
+  if (message.left().common().plan_id() != message.right().common().plan_id()) {
+    if (message.left().common().has_plan_id())
+      planOutputs[message.left().common().plan_id()] = {sides.left->output()};
+    if (message.right().common().has_plan_id())
+      planOutputs[message.right().common().plan_id()] = {sides.right->output()};
+  }
+  const Scope scope(std::move(columns), &planOutputs, context_.functions.caseSensitive);
   const ExpressionPtr condition = ExpressionAnalyzer(scope, context_).resolve(message.join_condition());
   checkCondition(*condition);
   return std::make_shared<LogicalJoin>(type, castTo(condition, booleanType(), CastMode::Ansi), sides.left,

@@ -20,6 +20,12 @@ std::string fullName(const Attribute& column) {
   return quoted(parts);
 }
 
+// A hidden column that is named is shown from there on.
+AttributePtr shown(const AttributePtr& column) {
+  if (!column->hidden()) return column;
+  return std::make_shared<Attribute>(column->name(), column->type(), column->nullable(), column->id(), column->qualifier(), column->metadata());
+}
+
 size_t editDistance(const std::string& left, const std::string& right) {
   std::vector<size_t> row(right.size() + 1);
   for (size_t j = 0; j <= right.size(); ++j) row[j] = j;
@@ -82,7 +88,7 @@ ExpressionPtr Scope::find(const std::vector<std::string>& parts) const {
                                              " columns; qualify it, or rename one of them.",
                   {{"name", quoted(parts)}, {"referenceNames", "[" + names + "]"}});
     }
-    ExpressionPtr result = matches[0];
+    ExpressionPtr result = shown(matches[0]);
     for (size_t i = qualifierLength + 1; i < parts.size(); ++i) result = extractField(result, parts[i], caseSensitive_);
     return result;
   }
@@ -99,7 +105,7 @@ ExpressionPtr Scope::overColumns(const ExpressionPtr& expression) const {
   ExpressionPtr result = transformUp(expression, [&](const ExpressionPtr& e) -> ExpressionPtr {
     if (e->kind() != ExpressionKind::Attribute) return e;
     for (const AttributePtr& column : columns_) {
-      if (column->id() == static_cast<const Attribute&>(*e).id()) return column;
+      if (column->id() == static_cast<const Attribute&>(*e).id()) return shown(column);
     }
     complete = false;
     return e;
@@ -145,7 +151,7 @@ std::vector<ExpressionPtr> Scope::expandStar(const std::vector<std::string>& tar
     if (qualifier.size() < target.size() || (column->hidden() && !isHiddenKey(*column, columns_))) continue;
     bool fits = true;
     for (size_t i = 0; i < target.size(); ++i) fits = fits && same(qualifier[qualifier.size() - target.size() + i], target[i]);
-    if (fits) result.push_back(column);
+    if (fits) result.push_back(shown(column));
   }
   if (!result.empty()) return result;
   const ExpressionPtr base = find(target);
