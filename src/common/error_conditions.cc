@@ -102,6 +102,7 @@ constexpr ErrorCondition kConditions[] = {
     {"INVALID_INLINE_TABLE", "42000", Analysis},
     {"INVALID_INTERVAL_FORMAT", "22006", IllegalArgument},
     {"INVALID_LIMIT_LIKE_EXPRESSION", "42K0E", Analysis},
+    {"INVALID_NON_DETERMINISTIC_EXPRESSIONS", "42K0E", Analysis},
     {"INVALID_NUMERIC_LITERAL_RANGE", "22003", Parse},
     {"INVALID_OPTION", "22023", IllegalArgument},
     {"INVALID_OPTIONS", "42K06", Analysis},

@@ -82,6 +82,11 @@ void checkCondition(const Expression& condition) {
                     ", not a boolean.",
                 {{"joinCondition", text}, {"conditionType", "\"" + condition.type()->sqlString() + "\""}});
   }
+  if (!condition.deterministic()) {
+    throw Error("INVALID_NON_DETERMINISTIC_EXPRESSIONS",
+                "A join condition must give the same answer each time it is asked: " + condition.toString() + ".",
+                {{"sqlExprs", text}});
+  }
   if (containsAggregate(condition)) {
     throw Error("UNSUPPORTED_EXPR_FOR_OPERATOR",
                 "A join condition cannot hold an aggregate function: " + condition.toString() + ".",

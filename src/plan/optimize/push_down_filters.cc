@@ -1,5 +1,6 @@
 // Filters move towards the rows' source: below projections of plain columns, into the sides of a join and
 // into its condition.
+#include <algorithm>
 #include <utility>
 
 #include "plan/logical/join.h"
@@ -30,7 +31,8 @@ Conjuncts takeFrom(Conjuncts* conjuncts, Predicate moves) {
   return moved;
 }
 
-// Only what is a column of the child, or one under another name: nothing is computed twice.
+// Only what is a column of the child, or one under another name: nothing is computed twice. Values that
+// depend on how many rows came before (rand, monotonically_increasing_id) must see all of them.
 LogicalPtr pushThroughProject(const LogicalProject& project, Conjuncts conjuncts) {
   const auto definition = [&](const Expression& e) -> ExpressionPtr {
     for (const ExpressionPtr& one : project.expressions()) {
@@ -45,9 +47,12 @@ LogicalPtr pushThroughProject(const LogicalProject& project, Conjuncts conjuncts
     }
     return nullptr;
   };
+  const bool deterministic = std::all_of(project.expressions().begin(), project.expressions().end(),
+                                         [](const ExpressionPtr& one) { return one->deterministic(); });
   Conjuncts below = takeFrom(&conjuncts, [&](const Expression& one) {
-    return !anyOf(
-        one, [&](const Expression& e) { return e.kind() == ExpressionKind::Attribute && !definition(e); });
+    return deterministic && !anyOf(one, [&](const Expression& e) {
+             return e.kind() == ExpressionKind::Attribute && !definition(e);
+           });
   });
   for (ExpressionPtr& one : below) {
     one = transformUp(one, [&](const ExpressionPtr& e) {
