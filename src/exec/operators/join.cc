@@ -22,7 +22,8 @@ constexpr int64_t kPairBytes = int64_t{32} << 20;
 
 std::shared_ptr<arrow::Schema> pairSchema(const PhysicalJoin& join) {
   arrow::FieldVector fields = toArrowSchema(*join.children()[0]->schema())->fields();
-  for (const auto& field : toArrowSchema(*join.children()[1]->schema())->fields()) fields.push_back(field);
+  const arrow::FieldVector right = toArrowSchema(*join.children()[1]->schema())->fields();
+  fields.insert(fields.end(), right.begin(), right.end());
   return arrow::schema(std::move(fields));
 }
 
@@ -206,7 +207,8 @@ class JoinReader final : public BatchReader {
 
   arrow::ArrayVector nulls(const PhysicalNode& side, int64_t count) const {
     arrow::ArrayVector columns;
-    for (const auto& field : toArrowSchema(*side.schema())->fields()) {
+    const std::shared_ptr<arrow::Schema> schema = toArrowSchema(*side.schema());
+    for (const auto& field : schema->fields()) {
       columns.push_back(valueOrThrow(arrow::MakeArrayOfNull(field->type(), count, pool())));
     }
     return columns;

@@ -30,7 +30,8 @@ std::string answer(const proto::Relation& relation) {
   context.findRelation = relationNamed;
   try {
     std::string text;
-    for (const StructField& field : schemaOf(*analyzeRelation(relation, context))->fields()) {
+    const SchemaPtr schema = schemaOf(*analyzeRelation(relation, context));
+    for (const StructField& field : schema->fields()) {
       text += (text.empty() ? "" : " ") + field.name + ":" + field.type->simpleString() +
               (field.nullable ? "" : "!");
     }
