@@ -306,7 +306,7 @@ TEST_F(JoinTest, IsWhatTryingEveryPairGives) {
   };
   const auto equal = [](const Row& l, const Row& r) { return l.first && r.first && *l.first == *r.first; };
   const auto less = [](const Row& l, const Row& r) { return l.second && r.second && *l.second < *r.second; };
-  for (int round = 0; round < 150; ++round) {
+  for (int round = 0; round < 40; ++round) {
     const TableRows leftRows = randomRows(), rightRows = randomRows();
     const LogicalPtr left = table(leftRows, 1 + static_cast<int>(random() % 3));
     const LogicalPtr right = table(rightRows, 1 + static_cast<int>(random() % 3));
