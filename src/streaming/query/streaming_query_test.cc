@@ -329,7 +329,11 @@ class NumberTable final : public Table {
     for (int64_t row : rows_) splits.push_back(std::make_shared<NumberSplit>(row, row + 1));
     return splits;
   }
-  std::shared_ptr<Table> latest() const override { return next_; }
+  std::shared_ptr<Table> latest() const override {
+    if (!next_) return nullptr;
+    const std::shared_ptr<Table> newest = next_->latest();
+    return newest ? newest : next_;
+  }
   std::string description() const override { return "numbers"; }
   std::shared_ptr<NumberTable> change(std::vector<int64_t> rows) {
     next_ = std::make_shared<NumberTable>(std::move(rows));
