@@ -83,9 +83,10 @@ void checkCondition(const Expression& condition) {
                 {{"joinCondition", text}, {"conditionType", "\"" + condition.type()->sqlString() + "\""}});
   }
   if (!condition.deterministic()) {
-    throw Error("INVALID_NON_DETERMINISTIC_EXPRESSIONS",
-                "A join condition must give the same answer each time it is asked: " + condition.toString() + ".",
-                {{"sqlExprs", text}});
+    throw Error(
+        "INVALID_NON_DETERMINISTIC_EXPRESSIONS",
+        "A join condition must give the same answer each time it is asked: " + condition.toString() + ".",
+        {{"sqlExprs", text}});
   }
   if (containsAggregate(condition)) {
     throw Error("UNSUPPORTED_EXPR_FOR_OPERATOR",
