@@ -12,6 +12,7 @@
 #include "common/secret.h"
 #include "common/uuid.h"
 #include "plan/analyze/streaming_rules.h"
+#include "plan/logical/join.h"
 #include "session/session.h"
 #include "session/statement_session.h"
 #include "session/timer.h"
@@ -55,6 +56,10 @@ void refuseState(const LogicalNode& node) {
     case LogicalKind::Aggregate: throw unsupported("An aggregation over a stream");
     case LogicalKind::Deduplicate: throw unsupported("Deduplication over a stream");
     case LogicalKind::Limit: throw unsupported("limit over a stream");
+    case LogicalKind::Join:
+      if (node.children()[0]->isStreaming() && node.children()[1]->isStreaming()) throw unsupported("A join of two streams");
+      if (static_cast<const LogicalJoin&>(node).eachOnce()) throw unsupported("INTERSECT ALL and EXCEPT ALL over a stream");
+      break;
     default: break;
   }
   for (const LogicalPtr& child : node.children()) refuseState(*child);

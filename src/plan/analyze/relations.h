@@ -4,8 +4,10 @@
 #include "plan/analyze/analyzer.h"
 #include "plan/analyze/expressions.h"
 #include "plan/analyze/scope.h"
+#include "plan/logical/join.h"
 
 namespace spark::connect {
+class Join;
 class Sort;
 }
 
@@ -68,6 +70,17 @@ class RelationAnalyzer {
                                         const std::vector<ExpressionPtr>* aliases) const;
   LogicalPtr withWatermark(const spark::connect::Relation& relation);
   LogicalPtr showString(const spark::connect::Relation& relation);
+
+  // joins
+  LogicalPtr join(const spark::connect::Join& message);
+  LogicalPtr naturalJoin(const spark::connect::Join& message);
+  struct JoinSides {
+    LogicalPtr left, right;
+  };
+  // Both sides, with no column in common: one that is on both sides has a new id on the right.
+  JoinSides joinSides(const spark::connect::Join& message);
+  // A join on equal columns, which come out once: first, then the rest of the left, then of the right.
+  LogicalPtr joinUsing(JoinType type, const std::vector<std::string>& names, const JoinSides& sides) const;
 
   Scope scopeOf(const LogicalNode& node) const { return Scope(node.output(), &planOutputs_, context_.functions.caseSensitive); }
 

@@ -71,7 +71,7 @@ LogicalPtr RelationAnalyzer::extension(const proto::Relation& relation) {
   messages::SqlValues values;
   if (sql::unpackExtension(relation.extension(), &values)) return sqlValues(values);
   messages::SqlNaturalJoin join;
-  if (sql::unpackExtension(relation.extension(), &join)) throw unsupported("A natural join");
+  if (sql::unpackExtension(relation.extension(), &join)) return naturalJoin(join.join());
   throw Error("CONNECT_INVALID_PLAN.RELATION_NOT_SET", "The plan has an extension that this server does not know.");
 }
 

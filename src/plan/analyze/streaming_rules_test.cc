@@ -79,6 +79,40 @@ INSTANTIATE_TEST_SUITE_P(Aggregates, StreamingRules, testing::Values(
     Case{"SELECT window(w, '1 hour') h, sum(c) FROM (SELECT window(ts, '5 minutes') w, count(*) c FROM events GROUP BY w) GROUP BY h",
          "ok", "operator", "operator"}));
 
+INSTANTIATE_TEST_SUITE_P(JoinsWithATable, StreamingRules, testing::Values(
+    Case{"SELECT * FROM raw a JOIN fixed b ON a.k = b.k", "ok", "ok", "mode"},
+    Case{"SELECT * FROM raw a CROSS JOIN fixed b", "ok", "ok", "mode"},
+    Case{"SELECT * FROM raw a LEFT JOIN fixed b ON a.k = b.k", "ok", "ok", "mode"},
+    Case{"SELECT * FROM raw a LEFT SEMI JOIN fixed b ON a.k = b.k", "ok", "ok", "mode"},
+    Case{"SELECT * FROM raw a LEFT ANTI JOIN fixed b ON a.k = b.k", "ok", "ok", "mode"},
+    Case{"SELECT * FROM raw a RIGHT JOIN fixed b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT * FROM raw a FULL JOIN fixed b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT * FROM fixed a JOIN raw b ON a.k = b.k", "ok", "ok", "mode"},
+    Case{"SELECT * FROM fixed a RIGHT JOIN raw b ON a.k = b.k", "ok", "ok", "mode"},
+    Case{"SELECT * FROM fixed a LEFT JOIN raw b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT * FROM fixed a FULL JOIN raw b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT * FROM fixed a LEFT SEMI JOIN raw b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT * FROM fixed a LEFT ANTI JOIN raw b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT b.k, count(*) FROM raw a JOIN fixed b ON a.k = b.k GROUP BY b.k", "mode", "ok", "ok"}));
+
+INSTANTIATE_TEST_SUITE_P(JoinsOfStreams, StreamingRules, testing::Values(
+    Case{"SELECT * FROM raw a JOIN raw b ON a.k = b.k", "ok", "ok", "mode"},
+    Case{"SELECT window(a.ts, '5 minutes') w, count(*) FROM events a JOIN events b ON a.k = b.k GROUP BY w", "ok", "ok", "operator"},
+    // Rows of the left end when no later b.ts can reach them.
+    Case{"SELECT * FROM events a LEFT JOIN events b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + interval 10 minutes", "ok", "operator", "mode"},
+    Case{"SELECT * FROM events a LEFT JOIN events b ON a.k = b.k AND a.ts >= b.ts - interval 10 minutes", "ok", "operator", "mode"},
+    Case{"SELECT * FROM events a LEFT JOIN events b ON a.k = b.k AND a.ts <= b.ts", "operator", "operator", "mode"},
+    Case{"SELECT * FROM events a LEFT JOIN raw b ON a.k = b.k AND b.ts <= a.ts", "operator", "operator", "mode"},
+    Case{"SELECT * FROM events a RIGHT JOIN events b ON a.k = b.k AND b.ts >= a.ts", "ok", "operator", "mode"},
+    Case{"SELECT * FROM events a RIGHT JOIN events b ON a.k = b.k AND b.ts <= a.ts", "operator", "operator", "mode"},
+    Case{"SELECT * FROM events a FULL JOIN events b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + interval 10 minutes", "ok", "operator", "mode"},
+    Case{"SELECT * FROM events a LEFT JOIN events b ON a.ts = b.ts", "ok", "operator", "mode"},
+    Case{"SELECT * FROM raw a LEFT JOIN raw b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + interval 10 minutes", "operator", "operator", "mode"},
+    Case{"SELECT * FROM events a LEFT JOIN events b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT * FROM events a LEFT SEMI JOIN events b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + interval 10 minutes", "ok", "ok", "mode"},
+    Case{"SELECT * FROM raw a LEFT SEMI JOIN raw b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT * FROM events a LEFT ANTI JOIN events b ON a.k = b.k AND b.ts <= a.ts", "operator", "operator", "mode"}));
+
 // A second watermark on the same column is another delay; on another column it is refused.
 TEST(StreamingRules, oneColumnIsTheEventTime) {
   const auto output = attributesOf(*DataType::structOf({{"ts", timestampType()}, {"other", timestampType()}}));

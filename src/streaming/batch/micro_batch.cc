@@ -92,6 +92,7 @@ void MicroBatchExecution::openSources() {
   constants.timeZone = TimeZone::parse(definition_.timeZone);
   physical_ = planPhysical(optimized, constants);
   outputSchema_ = schemaOf(*optimized);
+  staticTables_ = StaticTables(*optimized);
 }
 
 OffsetEntry MicroBatchExecution::readChecked(int64_t batchId) const {
@@ -205,7 +206,7 @@ void MicroBatchExecution::runAndCommit(QueryProgress* progress) {
     }
   });
   for (size_t i = 0; i < watermarkDelaysMs_.size(); ++i) execution.eventTimes.emplace_back();
-  timed(progress, "queryPlanning", [] {});
+  timed(progress, "queryPlanning", [&] { staticTables_.bind(&execution); });
   timed(progress, "addBatch", [&] {
     auto write = definition_.sink->beginBatch({batchId_, checkpoint_.queryId(), runId_, definition_.mode, outputSchema_});
     if (!write) {

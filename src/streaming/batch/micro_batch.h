@@ -11,6 +11,7 @@
 
 #include "common/cancellation.h"
 #include "exec/operators/operator.h"
+#include "streaming/batch/static_tables.h"
 #include "streaming/checkpoint/checkpoint.h"
 #include "streaming/query/definition.h"
 #include "streaming/query/progress.h"
@@ -68,6 +69,7 @@ class MicroBatchExecution {
   std::function<void(const std::string&)> statusChanged_;
 
   LogicalPtr plan_;
+  StaticTables staticTables_;
   PhysicalPtr physical_;
   SchemaPtr outputSchema_;
   std::vector<std::unique_ptr<StreamSource>> sources_;
