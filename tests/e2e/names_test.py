@@ -114,6 +114,22 @@ def after_death(url):
     assert spark.sql("DESCRIBE HISTORY t").count() == 1
 
 
+def adopts_nothing_unfinished(url, folder):
+    spark = connect(url)
+    spark.sql(f"CREATE TABLE mine (id INT) USING delta LOCATION '{folder}/wh/t'")
+    assert spark.table("mine").count() == 0, "a dead statement's rows became a table"
+    spark.sql("INSERT INTO mine VALUES (5)")
+    assert condition(lambda: spark.sql("CREATE TABLE t (id INT) USING delta")) == "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
+    assert rows_of(spark, "SELECT * FROM mine") == [(5,)], "another name's CREATE TABLE removed rows"
+
+
+def dropped_whole(url, folder):
+    spark = connect(url)
+    assert spark.catalog.listTables() == [] and os.path.exists(f"{folder}/wh/t"), "the death fell elsewhere"
+    spark.sql("CREATE TABLE t (id INT) USING delta")
+    assert spark.table("t").count() == 0, "a dropped table's rows came back"
+
+
 def make_names(arguments):
     url, marker = arguments
     spark = connect(url)
@@ -165,6 +181,19 @@ def main():
             server = Server(PROGRAM, arguments=["--warehouse", f"{folder}/wh"])
             in_child(after_death, server.url)
             server.end()
+    with tempfile.TemporaryDirectory(prefix="thalweg-names-") as folder:
+        server = Server(PROGRAM, fault="deltaCommit.after:1=exit", arguments=["--warehouse", f"{folder}/wh"])
+        dies_in(server, "CREATE TABLE t USING delta AS SELECT 1 id")
+        server = Server(PROGRAM, arguments=["--warehouse", f"{folder}/wh"])
+        in_child(adopts_nothing_unfinished, server.url, folder)
+        server.end()
+    with tempfile.TemporaryDirectory(prefix="thalweg-names-") as folder:
+        server = Server(PROGRAM, fault="catalogDrop.after:1=exit", arguments=["--warehouse", f"{folder}/wh"])
+        in_child(run_sql, server.url, "CREATE TABLE t USING delta AS SELECT 1 id")
+        dies_in(server, "DROP TABLE t")
+        server = Server(PROGRAM, arguments=["--warehouse", f"{folder}/wh"])
+        in_child(dropped_whole, server.url, folder)
+        server.end()
     with tempfile.TemporaryDirectory(prefix="thalweg-names-") as folder:
         servers = [Server(PROGRAM, arguments=["--warehouse", f"{folder}/wh"]) for _ in range(2)]
         made = race([servers[0].url, servers[1].url, servers[0].url, servers[1].url])
