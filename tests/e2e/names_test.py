@@ -6,6 +6,7 @@ catalog, and no name or location leads out of the folders that the server may us
 import os
 import sys
 import tempfile
+import time
 
 from harness import FORK, Server, SparkSession
 
@@ -75,6 +76,46 @@ def statements(url, folder):
     sql("CREATE OR REPLACE TABLE again USING delta AS SELECT 'x' two, 3 three")
     assert rows_of(spark, "SELECT * FROM again") == [("x", 3)]
     sql("DROP TABLE again")
+
+
+def careful_statements(url, folder):
+    spark = connect(url)
+    sql = spark.sql
+    assert condition(lambda: sql("CREATE VIEW v (x, y) AS SELECT 1 AS a, 2 AS a")) == "COLUMN_ALREADY_EXISTS"
+    assert condition(lambda: spark.sql("CREATE VIEW v AS SELECT :p AS a", args={"p": 1})) == "UNSUPPORTED_FEATURE.PARAMETER_MARKER_IN_UNEXPECTED_STATEMENT"
+    sql("CREATE TABLE k (id INT) USING delta TBLPROPERTIES ('fs.azure.account.key.x'='c2VjcmV0LWtleQ==', 'plain' 'shown')")
+    shown = str(sql("SHOW TBLPROPERTIES k").collect() + sql("DESCRIBE EXTENDED k").collect() + sql("DESCRIBE DETAIL k").collect())
+    assert "c2VjcmV0" not in shown and "shown" in shown, shown
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    parted = spark.createDataFrame([(1, "a"), (2, "b")], "id INT, p STRING")
+    parted.write.format("delta").partitionBy("p").saveAsTable("parted")
+    parted.write.format("delta").partitionBy("p").save(f"{folder}/parted")
+    one = spark.createDataFrame([(3, "a")], "id INT, p STRING")
+    for write in (lambda: one.write.format("delta").mode("overwrite").save(f"{folder}/parted"),
+                  lambda: one.write.format("delta").mode("overwrite").saveAsTable("parted"),
+                  lambda: one.write.format("delta").mode("overwrite").insertInto("parted"),
+                  lambda: sql("INSERT OVERWRITE parted VALUES (3, 'a')")):
+        assert condition(write) == "UNSUPPORTED_FEATURE.THALWEG"
+    assert spark.table("parted").count() == 2 and spark.read.format("delta").load(f"{folder}/parted").count() == 2
+    spark.range(2).write.format("delta").saveAsTable("whole")
+    spark.range(5).write.format("delta").mode("overwrite").saveAsTable("whole")
+    assert spark.table("whole").count() == 5, "without partitions the mode changes nothing"
+
+
+def drop_under_a_stream(url, folder):
+    spark = connect(url)
+    rate = spark.readStream.format("rate").option("rowsPerSecond", 20).load()
+    query = (rate.writeStream.format("delta").option("checkpointLocation", f"{folder}/ck-dropped")
+             .trigger(processingTime="200 milliseconds").toTable("short"))
+    deadline = time.monotonic() + 60
+    while spark.table("short").count() == 0:
+        assert time.monotonic() < deadline, "no rows after 60 s"
+        time.sleep(0.1)
+    spark.sql("DROP TABLE short")
+    while query.isActive:
+        assert time.monotonic() < deadline, "the query goes on without its table"
+        time.sleep(0.1)
+    assert "is gone" in str(query.exception()), query.exception()
 
 
 def refusals(url, folder):
@@ -168,7 +209,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="thalweg-names-") as folder:
         server = Server(PROGRAM, arguments=["--warehouse", f"{folder}/wh"])
         in_child(statements, server.url, folder)
+        in_child(careful_statements, server.url, folder)
         in_child(stream_by_name, server.url, folder)
+        in_child(drop_under_a_stream, server.url, folder)
         server.end()
     with tempfile.TemporaryDirectory(prefix="thalweg-names-") as folder:
         server = Server(PROGRAM, arguments=["--warehouse", f"{folder}/wh", "--allowed-root", f"{folder}/data"])
