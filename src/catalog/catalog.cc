@@ -345,7 +345,7 @@ void Catalog::create(const TableEntry& entry) {
   TableEntry created = entry;
   created.createdMs = clock_->nowMillis();
   insertTable(connection, created);
-  if (entry.kind == TableKind::Managed) deleteUnfinished(connection, entry.location);
+  deleteUnfinished(connection, entry.location);
   transaction.commit();
 }
 
@@ -403,6 +403,15 @@ bool Catalog::isUnfinished(const std::string& location) {
   SqliteConnection* connection = open(false);
   if (!connection) return false;
   return connection->prepare("SELECT 1 FROM unfinished WHERE location = ?").bind(location).step();
+}
+
+bool Catalog::isNamed(const std::string& location) {
+  std::lock_guard lock(mutex_);
+  SqliteConnection* connection = open(false);
+  if (!connection) return false;
+  auto select = connection->prepare(
+      "SELECT 1 FROM tables WHERE location = ? OR substr(location, 1, length(?) + 1) = ? || '/'");
+  return select.bind(location).bind(location).bind(location).step();
 }
 
 }  // namespace thalweg

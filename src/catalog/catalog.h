@@ -56,7 +56,8 @@ class Catalog {
   // Tables and views share their names. Sorted by name; throws SCHEMA_NOT_FOUND.
   std::vector<TableEntry> tables(const SchemaName& schema);
   std::optional<TableEntry> find(const TableName& name);
-  // Throws TABLE_OR_VIEW_ALREADY_EXISTS, SCHEMA_NOT_FOUND.
+  // Its place is unfinished no longer, in the same transaction. Throws TABLE_OR_VIEW_ALREADY_EXISTS,
+  // SCHEMA_NOT_FOUND.
   void create(const TableEntry& entry);
   // In the place of an entry of the same name. Throws TABLE_OR_VIEW_NOT_FOUND.
   void replace(const TableEntry& entry);
@@ -70,6 +71,8 @@ class Catalog {
   void addUnfinished(const std::string& location);
   void removeUnfinished(const std::string& location);
   bool isUnfinished(const std::string& location);
+  // Whether a table of any kind and schema lies at this place or below it.
+  bool isNamed(const std::string& location);
 
  private:
   // Null while there is no file and `write` does not ask for one. mutex_ is held.

@@ -191,6 +191,48 @@ TEST_F(CatalogTest, aDropThatDiedBeforeItsFilesWentDoesNotStandInTheWay) {
   EXPECT_TRUE(std::filesystem::exists(folder_ + "/wh/t/new"));
 }
 
+TEST_F(CatalogTest, aFolderThatANameLeadsToIsNeverRemoved) {
+  Catalog catalog(places_);
+  TableEntry mine = managed("mine");
+  mine.kind = TableKind::External;
+  for (const std::string below : {"", "/deep"}) {
+    mine.location = place("t" + below).uri();
+    place("t").fileSystem->writeAtomically(place("t" + below).path + "/part", "x");
+    catalog.create(mine);
+    catalog.addUnfinished(place("t").uri());  // as an older version of this program left it
+    removeDroppedFolder(catalog, place("t"));
+    catalog.addUnfinished(place("t").uri());
+    EXPECT_EQ(conditionOf([&] { NewTableFolder(catalog, managed("t").name, place("t")); }),
+              "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION");
+    EXPECT_TRUE(std::filesystem::exists(place("t" + below).path + "/part")) << below;
+    catalog.drop(mine.name);
+  }
+}
+
+TEST_F(CatalogTest, aNameThatLeadsToAPlaceEndsItsNote) {
+  Catalog catalog(places_);
+  TableEntry mine = managed("mine");
+  mine.kind = TableKind::External;
+  mine.location = place("t").uri();
+  catalog.addUnfinished(mine.location);
+  catalog.create(mine);
+  EXPECT_FALSE(catalog.isUnfinished(mine.location));
+  EXPECT_FALSE(catalog.isNamed(place("tt").uri()));
+  EXPECT_TRUE(catalog.isNamed(place("t").uri()));
+}
+
+TEST_F(CatalogTest, whatIsUnfinishedGoesBeforeAnotherNameTakesThePlace) {
+  Catalog catalog(places_);
+  place("t").fileSystem->writeAtomically(place("t").path + "/half", "x");
+  catalog.addUnfinished(place("t").uri());
+  finishFolder(catalog, place("t"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/wh/t/half"));
+  EXPECT_FALSE(catalog.isUnfinished(place("t").uri()));
+  place("t").fileSystem->writeAtomically(place("t").path + "/whole", "x");
+  finishFolder(catalog, place("t"));
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/wh/t/whole")) << "without a note it is someone's";
+}
+
 TEST_F(CatalogTest, onePlaceHasOneMakerAtATime) {
   Catalog catalog(places_);
   std::atomic<bool> second = false;

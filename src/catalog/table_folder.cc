@@ -64,19 +64,27 @@ FolderLock::~FolderLock() {
   ::close(file_);
 }
 
+void finishFolder(Catalog& catalog, const Location& folder) {
+  const std::string uri = folder.uri();
+  if (!catalog.isUnfinished(uri)) return;
+  if (!catalog.isNamed(uri)) folder.fileSystem->removeTree(folder.path);
+  catalog.removeUnfinished(uri);
+}
+
 NewTableFolder::NewTableFolder(Catalog& catalog, const TableName& table, Location folder)
     : catalog_(catalog), folder_(std::move(folder)), lock_(catalog, folder_.uri()) {
   const std::string uri = folder_.uri();
   // Another may have made it while the lock was waited for.
   if (catalog.find(table)) throw tableAlreadyExists(table);
-  if (catalog.isUnfinished(uri)) {
-    folder_.fileSystem->removeTree(folder_.path);
-  } else if (!folder_.fileSystem->list(folder_.path).empty()) {
-    throw Error(
-        "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION",
-        "The table " + table.shortQuoted() + " cannot be made: its folder " + uri +
-            " is not empty and belongs to no table. Move it away, or make an external table with LOCATION.",
-        {{"tableId", table.shortQuoted()}, {"tableLocation", uri}});
+  finishFolder(catalog, folder_);
+  const bool named = catalog.isNamed(uri);
+  if (named || !folder_.fileSystem->list(folder_.path).empty()) {
+    throw Error("DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION",
+                "The table " + table.shortQuoted() + " cannot be made: its folder " + uri +
+                    (named ? " is that of another table, or holds one. Choose another name."
+                           : " is not empty and belongs to no table. Move it away, or make an external table "
+                             "with LOCATION."),
+                {{"tableId", table.shortQuoted()}, {"tableLocation", uri}});
   }
   catalog.addUnfinished(uri);
 }
@@ -84,8 +92,7 @@ NewTableFolder::NewTableFolder(Catalog& catalog, const TableName& table, Locatio
 NewTableFolder::~NewTableFolder() {
   if (kept_) return;
   try {
-    folder_.fileSystem->removeTree(folder_.path);
-    catalog_.removeUnfinished(folder_.uri());
+    finishFolder(catalog_, folder_);
   } catch (const Error& error) {
     logWarn("The folder {} of a table that was not made stays until its next use: {}", folder_.uri(),
             error.text());
@@ -95,10 +102,8 @@ NewTableFolder::~NewTableFolder() {
 void removeDroppedFolder(Catalog& catalog, const Location& folder) {
   try {
     const FolderLock lock(catalog, folder.uri());
-    // Who came first may have made a new table here.
-    if (!catalog.isUnfinished(folder.uri())) return;
-    folder.fileSystem->removeTree(folder.path);
-    catalog.removeUnfinished(folder.uri());
+    // Who came first may have made a new table here: then there is no note.
+    finishFolder(catalog, folder);
   } catch (const Error& error) {
     logWarn("The folder {} of a dropped table stays until its next use: {}", folder.uri(), error.text());
   }

@@ -25,14 +25,20 @@ class FolderLock {
   int file_ = -1;
 };
 
+// Removes what a dead CREATE or DROP left unfinished at a place, so that it is never taken for a table; only
+// the note goes where a table's name leads to the place or below it. Nothing where there is no note. The
+// place's FolderLock is held.
+void finishFolder(Catalog& catalog, const Location& folder);
+
 // A new managed table's folder. Order: claim (the folder is noted as unfinished), files, Catalog::create
 // (which drops the note in the same transaction as it adds the name), keep. Whatever an earlier claim or a
 // DROP left here unfinished is removed first.
 class NewTableFolder {
  public:
-  // Throws Error DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION where something else is in the folder.
+  // Throws Error DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION where something else is in the folder, or it is
+  // another table's.
   NewTableFolder(Catalog& catalog, const TableName& table, Location folder);
-  // Removes the folder unless it was kept.
+  // Removes the folder unless it was kept, or a name leads to it.
   ~NewTableFolder();
   void keep() { kept_ = true; }
 
@@ -43,7 +49,8 @@ class NewTableFolder {
   bool kept_ = false;
 };
 
-// Removes a dropped managed table's files: Catalog::drop has noted them as unfinished. What cannot be removed
+// Removes a dropped managed table's files, unless another name leads to them: Catalog::drop has noted them as
+// unfinished. What cannot be removed
 // now is removed by the place's next use; said in the log.
 void removeDroppedFolder(Catalog& catalog, const Location& folder);
 

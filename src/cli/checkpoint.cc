@@ -109,9 +109,10 @@ class Report {
                     entry->offsets[i] ? std::string(*entry->offsets[i]).c_str() : "-");
       }
     });
-    if (*planned > 0 && committed && *committed < *planned - 1)
-      problem("batches between " + std::to_string(*committed) + " and " + std::to_string(*planned) +
-              " are not committed");
+    // One batch may be planned and not committed; an emptied commits/ makes the query begin with old state.
+    if (committed.value_or(-1) < *planned - 1)
+      problem("batches after " + textOf(committed) + " and before " + std::to_string(*planned) +
+              " are not committed: files of commits/ are missing");
   }
 
   static std::string textOf(std::optional<int64_t> batch) { return batch ? std::to_string(*batch) : "none"; }
@@ -134,7 +135,15 @@ class Report {
   // Folders of partition 0 that hold a store, where no metadata names them.
   std::vector<StateStoreInfo> storesOnDisk(const std::string& folder) const {
     const auto configured = configuration_.find(kPartitionsKey);
-    const int partitions = configured == configuration_.end() ? 0 : std::atoi(configured->second.c_str());
+    int partitions = 0;
+    if (configured != configuration_.end()) {
+      const std::string& text = configured->second;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), partitions);
+      if (error != std::errc() || end != text.data() + text.size() || partitions < 1) {
+        throw Error("STATE_STORE_CHECKPOINT_CORRUPT", std::string(kPartitionsKey) + " is \"" + text +
+                                                          "\" in the offset log: no number of partitions");
+      }
+    }
     std::vector<StateStoreInfo> stores;
     if (folder_.fileSystem->stat(folder + "/0/_metadata/schema"))
       stores.push_back({kDefaultStateStore, 0, partitions});

@@ -3,6 +3,7 @@
 #include "commands/statements.h"
 #include "commands/table_target.h"
 #include "common/error.h"
+#include "common/secret.h"
 
 namespace thalweg {
 
@@ -91,7 +92,9 @@ CommandResult run(const sql::DescribeDetail& statement, CommandSession& session)
   rows.addTexts(detail.clusteringColumns);
   rows.addLong(detail.numFiles);
   rows.addLong(detail.sizeInBytes);
-  rows.addMap(detail.properties);
+  auto properties = detail.properties;
+  for (auto& [key, value] : properties) value = *shownSetting(key, value);
+  rows.addMap(properties);
   rows.addInt(detail.minReaderVersion);
   rows.addInt(detail.minWriterVersion);
   rows.addTexts(detail.tableFeatures);

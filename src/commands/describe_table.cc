@@ -5,6 +5,7 @@
 #include "commands/rows.h"
 #include "commands/statements.h"
 #include "common/error.h"
+#include "common/secret.h"
 #include "sql/parser.h"
 #include "types/schema_json.h"
 
@@ -33,10 +34,11 @@ class Description {
   RowBuilder rows_;
 };
 
-// "[a=1,b=2]"
+// "[a=1,password=*****]"
 std::string propertyList(const std::map<std::string, std::string>& properties) {
   std::string list;
-  for (const auto& [key, value] : properties) list += (list.empty() ? "" : ",") + (key + "=" + value);
+  for (const auto& [key, value] : properties)
+    list += (list.empty() ? "" : ",") + (key + "=" + *shownSetting(key, value));
   return "[" + list + "]";
 }
 

@@ -4,6 +4,7 @@
 #include "commands/statements.h"
 #include "commands/table_target.h"
 #include "common/error.h"
+#include "common/fault_points.h"
 
 namespace thalweg {
 namespace {
@@ -22,6 +23,7 @@ void dropEntry(const TableEntry& entry, CommandSession& session) {
   // A place that this server may not use is said before the name is gone.
   const Location folder = session.formats().fileSystems().resolve(entry.location);
   session.catalog().drop(entry.name);
+  passFaultPoint(FaultPoint::CatalogDropAfter);
   removeDroppedFolder(session.catalog(), folder);
 }
 

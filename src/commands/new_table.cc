@@ -204,6 +204,8 @@ void createExternal(const NewTable& table, const TableName& name, const Location
                     CommandSession& session) {
   const FolderLock lock(session.catalog(), folder.uri());
   if (session.catalog().find(name)) throw tableAlreadyExists(name);
+  // The rows of a statement that died are nobody's table.
+  finishFolder(session.catalog(), folder);
   if (!adoptsTable(table, name.shortQuoted(), folder, session))
     writeTable(table, folder.uri(), /*managed=*/false, /*replace=*/false, session);
   const TableEntry entry = newEntry(table, name, folder.uri());

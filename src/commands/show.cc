@@ -11,6 +11,7 @@
 #include "commands/table_target.h"
 #include "commands/views.h"
 #include "common/error.h"
+#include "common/secret.h"
 #include "expr/cast/cast.h"
 #include "functions/registry.h"
 #include "types/arrow_types.h"
@@ -73,13 +74,13 @@ CommandResult showProperties(const sql::ShowTables& statement, CommandSession& s
     const auto it = properties.find(*statement.key);
     rows.addText(*statement.key);
     rows.addText(it != properties.end()
-                     ? it->second
+                     ? shownSetting(it->first, it->second)
                      : "Table " + entry->name.dotted() + " does not have property: " + *statement.key);
     return {schema, {rows.finish()}};
   }
   for (const auto& [key, value] : properties) {
     rows.addText(key);
-    rows.addText(value);
+    rows.addText(shownSetting(key, value));
   }
   return {schema, {rows.finish()}};
 }
@@ -165,7 +166,8 @@ std::string createStatement(const sql::Name& name, CommandSession& session) {
     text += "TBLPROPERTIES (\n";
     size_t left = entry->properties.size();
     for (const auto& [key, value] : entry->properties)
-      text += "  " + quotedText(key) + " = " + quotedText(value) + (--left > 0 ? ",\n" : ")\n");
+      text += "  " + quotedText(key) + " = " + quotedText(*shownSetting(key, value)) +
+              (--left > 0 ? ",\n" : ")\n");
   }
   return text + "WITH SCHEMA COMPENSATION\nAS " + entry->view->text + "\n";
 }

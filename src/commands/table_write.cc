@@ -15,21 +15,12 @@ std::unique_ptr<BatchWrite> beginWrite(const TableTarget& target, const TableWri
   WriteDefinition definition;
   definition.options = write.options;
   definition.options.erase("path");
+  takeOverwriteMode(session.lookUp("spark.sql.sources.partitionOverwriteMode"), &definition.options);
   definition.path = target.address;
   definition.partitionColumns = write.partitionedBy;
   definition.timeZone = session.lookUp("spark.sql.session.timeZone").value_or("UTC");
   return provider.openBatchWrite(definition, session.formats().fileSystems(),
                                  write.overwrite ? SaveMode::Overwrite : SaveMode::Append, columns);
-}
-
-// Which rows an overwrite replaces may hang on a setting; what is not built is not taken for the whole table.
-void refuseDynamicOverwrite(const TableWrite& write, const TableColumns& columns, CommandSession& session) {
-  if (!write.overwrite || columns.partitionedBy.empty()) return;
-  if (equalsIgnoreCase(session.lookUp("spark.sql.sources.partitionOverwriteMode").value_or("static"),
-                       "dynamic")) {
-    throw unsupported(
-        "INSERT OVERWRITE of single partitions (spark.sql.sources.partitionOverwriteMode=dynamic)");
-  }
 }
 
 void refuseStream(const LogicalPtr& rows) {
@@ -44,7 +35,6 @@ void insertAssigned(const TableWrite& write, CommandSession& session, Assign ass
   refuseStream(write.rows);
   const TableTarget target = requireTable(write.table, session, "INSERT");
   const TableColumns columns = columnsOf(target, session);
-  refuseDynamicOverwrite(write, columns, session);
   const SchemaPtr data = schemaOf(*write.rows);
   ColumnAssignment assignment = assign(*columns.schema, *data, target.shownName());
   auto sink = beginWrite(target, write, assignment.written, session);
@@ -104,6 +94,10 @@ void makeTable(const TableSave& save, CommandSession& session) {
 }
 
 }  // namespace
+
+void takeOverwriteMode(const std::optional<std::string>& setting, Options* options) {
+  if (setting && !options->has("partitionOverwriteMode")) options->set("partitionOverwriteMode", *setting);
+}
 
 void insertByPosition(const TableWrite& write, CommandSession& session) {
   insertAssigned(write, session, assignByPosition);

@@ -1,6 +1,7 @@
 // Rows into tables: INSERT, saveAsTable, insertInto, writeTo.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ struct TableWrite {
   bool overwrite = false;
   std::vector<std::string> partitionedBy = {};  // as the writer says; must be the table's own
 };
+
+// What an overwrite replaces where the write's own options do not say: the session's
+// spark.sql.sources.partitionOverwriteMode. Every batch write's options pass here; the format acts on it.
+void takeOverwriteMode(const std::optional<std::string>& setting, Options* options);
 
 // Into a table that exists, column by column: INSERT, insertInto. Values are cast. Throws Error of
 // requireTable and assignByPosition.

@@ -35,7 +35,18 @@ std::vector<std::string> namesOf(const Schema& schema) {
   return names;
 }
 
-// The view's columns over its query's: renamed and described as the statement says.
+void checkApart(const std::vector<std::string>& names) {
+  std::set<std::string> seen;
+  for (const std::string& name : names) {
+    if (seen.insert(toLowerAscii(name)).second) continue;
+    throw Error("COLUMN_ALREADY_EXISTS",
+                "The view, or its query, would have two columns " + quotedName({name}) + ": name them apart.",
+                {{"columnName", quotedName({toLowerAscii(name)})}});
+  }
+}
+
+// The view's columns over its query's: renamed and described as the statement says. The query's own names
+// must differ too: a stored view finds its columns by them.
 SchemaPtr declaredColumns(const sql::CreateView& statement, const Schema& query,
                           const std::string& viewName) {
   const auto& names = statement.columns;
@@ -49,17 +60,13 @@ SchemaPtr declaredColumns(const sql::CreateView& statement, const Schema& query,
                  {"viewColumns", columnList(names)},
                  {"dataColumns", columnList(namesOf(query))}});
   }
+  checkApart(namesOf(query));
+  checkApart(names);
   std::vector<StructField> fields = query.fields();
-  std::set<std::string> seen;
   for (size_t i = 0; i < fields.size(); ++i) {
     if (!names.empty()) fields[i].name = names[i];
     if (i < statement.columnComments.size())
       fields[i].metadata = withComment(statement.columnComments[i], fields[i].metadata);
-    if (!seen.insert(toLowerAscii(fields[i].name)).second) {
-      throw Error("COLUMN_ALREADY_EXISTS",
-                  "The view would have two columns " + quotedName({fields[i].name}) + ": name them apart.",
-                  {{"columnName", quotedName({toLowerAscii(fields[i].name)})}});
-    }
   }
   return DataType::structOf(std::move(fields));
 }

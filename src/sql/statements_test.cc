@@ -174,6 +174,10 @@ TEST(Statements, alterTable) {
   EXPECT_EQ(parsed<AlterTable>("ALTER TABLE t ALTER COLUMN v SET DEFAULT 'later'").setDefault, "'later'");
   EXPECT_EQ(parsed<AlterTable>("ALTER TABLE t ALTER COLUMN id TYPE BIGINT").newType->simpleString(), "bigint");
   EXPECT_EQ(parsed<AlterTable>("ALTER TABLE t SET TBLPROPERTIES ('a'='b')").properties, (Properties{{"a", "b"}}));
+  EXPECT_EQ(parsed<AlterTable>("ALTER TABLE t SET TBLPROPERTIES ('a' 'b', 'c'='d' 'e')").properties,
+            (Properties{{"a", "b"}, {"c", "de"}}));
+  EXPECT_EQ(parsed<CreateView>("CREATE TEMPORARY VIEW v USING json OPTIONS ('path' '/x')").options,
+            (Properties{{"path", "/x"}}));
   EXPECT_EQ(parsed<AlterTable>("ALTER TABLE t UNSET TBLPROPERTIES IF EXISTS ('a')").keys, Parts{"a"});
   const auto check = parsed<AlterTable>("ALTER TABLE t ADD CONSTRAINT c CHECK (length(a) < 4 OR b)");
   EXPECT_EQ(check.checkText, "length(a) < 4 OR b");
@@ -195,6 +199,13 @@ TEST(Statements, others) {
   EXPECT_EQ(conditionOf("SELEC 1"), "PARSE_SYNTAX_ERROR");
   EXPECT_EQ(conditionOf("SELECT 1; SELECT 2"), "PARSE_SYNTAX_ERROR");
   EXPECT_EQ(conditionOf("ANALYZE TABLE t COMPUTE STATISTICS"), "UNSUPPORTED_FEATURE.THALWEG");
+}
+
+TEST(Statements, aViewsTextTakesNoParameters) {
+  for (const char* text :
+       {"CREATE VIEW v AS SELECT :p AS a", "CREATE TEMPORARY VIEW v AS SELECT 1 FROM (SELECT ?)", "ALTER VIEW v AS SELECT :p"}) {
+    EXPECT_EQ(conditionOf(text), "UNSUPPORTED_FEATURE.PARAMETER_MARKER_IN_UNEXPECTED_STATEMENT") << text;
+  }
 }
 
 }  // namespace

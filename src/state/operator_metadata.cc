@@ -1,6 +1,7 @@
 #include "state/operator_metadata.h"
 
 #include <charconv>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -22,15 +23,23 @@ constexpr int kMaxPartitions = 1'000'000;
 bool isCredible(const StateStoreInfo& info) {
   const std::string& name = info.storeName;
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
-         name.find('\0') == std::string::npos && info.numPartitions > 0 &&
-         info.numPartitions <= kMaxPartitions && info.numColsPrefixKey >= 0;
+         name.find('\0') == std::string::npos && info.numPartitions > 0 && info.numColsPrefixKey >= 0;
+}
+
+// A whole number from 0 to `most`, else −1: checked before it is narrowed.
+int countOf(const nlohmann::json& number, int most) {
+  if (!number.is_number_integer()) return -1;
+  if (number.is_number_unsigned() && number.get<uint64_t>() > static_cast<uint64_t>(most)) return -1;
+  const auto count = number.get<int64_t>();
+  return count >= 0 && count <= most ? static_cast<int>(count) : -1;
 }
 
 StateStoreInfo storeInfo(const nlohmann::json& json) {
   StateStoreInfo info;
   info.storeName = json.at("storeName");
-  info.numColsPrefixKey = json.value("numColsPrefixKey", 0);
-  info.numPartitions = json.at("numPartitions");
+  if (json.contains("numColsPrefixKey"))
+    info.numColsPrefixKey = countOf(json.at("numColsPrefixKey"), std::numeric_limits<int>::max());
+  info.numPartitions = countOf(json.at("numPartitions"), kMaxPartitions);
   if (json.contains("stateSchemaFilePaths"))
     info.schemaFilePaths = json.at("stateSchemaFilePaths").get<std::vector<std::string>>();
   return info;

@@ -57,6 +57,8 @@ TEST(OperatorMetadata, WhatCannotBeIsRefusedByName) {
   EXPECT_TRUE(refused("v1\n" + store("default", "0")));
   EXPECT_TRUE(refused("v1\n" + store("default", "2000000000")));
   EXPECT_TRUE(refused("v1\n" + store("default", "\"many\"")));
+  for (const char* number : {"4294967304", "18446744073709551615", "-4294967288", "8.0"})
+    EXPECT_TRUE(refused("v1\n" + store("default", number))) << "none is 8: " << number;
   for (const char* text : {"", "v1", "v1\n", "v1\n[]", "v1\n{}", "{}"}) EXPECT_TRUE(refused(text)) << text;
 }
 

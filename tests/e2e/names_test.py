@@ -6,6 +6,7 @@ catalog, and no name or location leads out of the folders that the server may us
 import os
 import sys
 import tempfile
+import time
 
 from harness import FORK, Server, SparkSession
 
@@ -77,6 +78,46 @@ def statements(url, folder):
     sql("DROP TABLE again")
 
 
+def careful_statements(url, folder):
+    spark = connect(url)
+    sql = spark.sql
+    assert condition(lambda: sql("CREATE VIEW v (x, y) AS SELECT 1 AS a, 2 AS a")) == "COLUMN_ALREADY_EXISTS"
+    assert condition(lambda: spark.sql("CREATE VIEW v AS SELECT :p AS a", args={"p": 1})) == "UNSUPPORTED_FEATURE.PARAMETER_MARKER_IN_UNEXPECTED_STATEMENT"
+    sql("CREATE TABLE k (id INT) USING delta TBLPROPERTIES ('fs.azure.account.key.x'='c2VjcmV0LWtleQ==', 'plain' 'shown')")
+    shown = str(sql("SHOW TBLPROPERTIES k").collect() + sql("DESCRIBE EXTENDED k").collect() + sql("DESCRIBE DETAIL k").collect())
+    assert "c2VjcmV0" not in shown and "shown" in shown, shown
+    spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    parted = spark.createDataFrame([(1, "a"), (2, "b")], "id INT, p STRING")
+    parted.write.format("delta").partitionBy("p").saveAsTable("parted")
+    parted.write.format("delta").partitionBy("p").save(f"{folder}/parted")
+    one = spark.createDataFrame([(3, "a")], "id INT, p STRING")
+    for write in (lambda: one.write.format("delta").mode("overwrite").save(f"{folder}/parted"),
+                  lambda: one.write.format("delta").mode("overwrite").saveAsTable("parted"),
+                  lambda: one.write.format("delta").mode("overwrite").insertInto("parted"),
+                  lambda: sql("INSERT OVERWRITE parted VALUES (3, 'a')")):
+        assert condition(write) == "UNSUPPORTED_FEATURE.THALWEG"
+    assert spark.table("parted").count() == 2 and spark.read.format("delta").load(f"{folder}/parted").count() == 2
+    spark.range(2).write.format("delta").saveAsTable("whole")
+    spark.range(5).write.format("delta").mode("overwrite").saveAsTable("whole")
+    assert spark.table("whole").count() == 5, "without partitions the mode changes nothing"
+
+
+def drop_under_a_stream(url, folder):
+    spark = connect(url)
+    rate = spark.readStream.format("rate").option("rowsPerSecond", 20).load()
+    query = (rate.writeStream.format("delta").option("checkpointLocation", f"{folder}/ck-dropped")
+             .trigger(processingTime="200 milliseconds").toTable("short"))
+    deadline = time.monotonic() + 60
+    while spark.table("short").count() == 0:
+        assert time.monotonic() < deadline, "no rows after 60 s"
+        time.sleep(0.1)
+    spark.sql("DROP TABLE short")
+    while query.isActive:
+        assert time.monotonic() < deadline, "the query goes on without its table"
+        time.sleep(0.1)
+    assert "is gone" in str(query.exception()), query.exception()
+
+
 def refusals(url, folder):
     spark = connect(url)
     for name in ("`..`", "`a/b`", "`a.b`", "`é`"):
@@ -112,6 +153,22 @@ def after_death(url):
     spark.sql("CREATE TABLE t USING delta AS SELECT 7 id")
     assert rows_of(spark, "SELECT * FROM t") == [(7,)]
     assert spark.sql("DESCRIBE HISTORY t").count() == 1
+
+
+def adopts_nothing_unfinished(url, folder):
+    spark = connect(url)
+    spark.sql(f"CREATE TABLE mine (id INT) USING delta LOCATION '{folder}/wh/t'")
+    assert spark.table("mine").count() == 0, "a dead statement's rows became a table"
+    spark.sql("INSERT INTO mine VALUES (5)")
+    assert condition(lambda: spark.sql("CREATE TABLE t (id INT) USING delta")) == "DELTA_CREATE_TABLE_WITH_NON_EMPTY_LOCATION"
+    assert rows_of(spark, "SELECT * FROM mine") == [(5,)], "another name's CREATE TABLE removed rows"
+
+
+def dropped_whole(url, folder):
+    spark = connect(url)
+    assert spark.catalog.listTables() == [] and os.path.exists(f"{folder}/wh/t"), "the death fell elsewhere"
+    spark.sql("CREATE TABLE t (id INT) USING delta")
+    assert spark.table("t").count() == 0, "a dropped table's rows came back"
 
 
 def make_names(arguments):
@@ -152,7 +209,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="thalweg-names-") as folder:
         server = Server(PROGRAM, arguments=["--warehouse", f"{folder}/wh"])
         in_child(statements, server.url, folder)
+        in_child(careful_statements, server.url, folder)
         in_child(stream_by_name, server.url, folder)
+        in_child(drop_under_a_stream, server.url, folder)
         server.end()
     with tempfile.TemporaryDirectory(prefix="thalweg-names-") as folder:
         server = Server(PROGRAM, arguments=["--warehouse", f"{folder}/wh", "--allowed-root", f"{folder}/data"])
@@ -165,6 +224,19 @@ def main():
             server = Server(PROGRAM, arguments=["--warehouse", f"{folder}/wh"])
             in_child(after_death, server.url)
             server.end()
+    with tempfile.TemporaryDirectory(prefix="thalweg-names-") as folder:
+        server = Server(PROGRAM, fault="deltaCommit.after:1=exit", arguments=["--warehouse", f"{folder}/wh"])
+        dies_in(server, "CREATE TABLE t USING delta AS SELECT 1 id")
+        server = Server(PROGRAM, arguments=["--warehouse", f"{folder}/wh"])
+        in_child(adopts_nothing_unfinished, server.url, folder)
+        server.end()
+    with tempfile.TemporaryDirectory(prefix="thalweg-names-") as folder:
+        server = Server(PROGRAM, fault="catalogDrop.after:1=exit", arguments=["--warehouse", f"{folder}/wh"])
+        in_child(run_sql, server.url, "CREATE TABLE t USING delta AS SELECT 1 id")
+        dies_in(server, "DROP TABLE t")
+        server = Server(PROGRAM, arguments=["--warehouse", f"{folder}/wh"])
+        in_child(dropped_whole, server.url, folder)
+        server.end()
     with tempfile.TemporaryDirectory(prefix="thalweg-names-") as folder:
         servers = [Server(PROGRAM, arguments=["--warehouse", f"{folder}/wh"]) for _ in range(2)]
         made = race([servers[0].url, servers[1].url, servers[0].url, servers[1].url])

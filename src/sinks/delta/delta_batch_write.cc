@@ -36,6 +36,10 @@ std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log
   const delta::SnapshotPtr snapshot = log->update();
   if (snapshot && mode == SaveMode::Ignore) return nullptr;
   if (snapshot && mode == SaveMode::ErrorIfExists) throw tableThere(*log);
+  if (snapshot && mode == SaveMode::Overwrite && options.dynamicOverwrite && !snapshot->partitionColumns().empty()) {
+    throw unsupported("overwriting single partitions (the option partitionOverwriteMode or the setting "
+                      "spark.sql.sources.partitionOverwriteMode is dynamic)");
+  }
   DeltaWriteRequest request;
   request.schema = std::move(schema);
   request.overwrite = mode == SaveMode::Overwrite;
@@ -62,11 +66,11 @@ std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> 
   request.newTable = {creation.comment, creation.properties, creation.declared};
   request.operation.name = creation.operation;
   request.operation.parameters = {
-      {"partitionBy", delta::jsonText(nlohmann::json(options.partitionBy).dump())},
+      {"partitionBy", delta::jsonText(toJsonText(nlohmann::json(options.partitionBy)))},
       {"clusterBy", delta::jsonText("[]")},
       {"description", creation.comment ? delta::jsonText(*creation.comment) : "null"},
       {"isManaged", delta::jsonText(creation.managed ? "true" : "false")},
-      {"properties", delta::jsonText(nlohmann::json(creation.properties).dump())}};
+      {"properties", delta::jsonText(toJsonText(nlohmann::json(creation.properties)))}};
   return std::make_unique<DeltaWrite>(std::move(log), snapshot, std::move(options), std::move(request), delta::CastFunction());
 }
 

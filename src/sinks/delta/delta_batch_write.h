@@ -10,8 +10,8 @@
 namespace thalweg {
 
 // Starts a write; null where nothing is to be done (ignore on a table that exists, or txnAppId/txnVersion
-// already there). Throws Error DELTA_PATH_EXISTS for ErrorIfExists on a table that exists, and the errors of
-// schema enforcement.
+// already there). Throws Error DELTA_PATH_EXISTS for ErrorIfExists on a table that exists, unsupported() for
+// a dynamic overwrite of a table with partitions, and the errors of schema enforcement.
 std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log, SaveMode mode,
                                             SchemaPtr schema, DeltaWriteOptions options,
                                             delta::CastFunction cast = {});

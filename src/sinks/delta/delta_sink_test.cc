@@ -244,6 +244,47 @@ TEST_F(DeltaSinkTest, ALostAnswerOfTheCommitIsResolved) {
   EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "2/b"}));
 }
 
+// Writes batch `id` through a sink that has the run's earlier batches behind it.
+bool writeThrough(DeltaStreamSink& sink, int64_t id) {
+  const auto write = sink.beginBatch({id, kQuery, "run", OutputMode::Append, idAndName()});
+  if (!write) return false;
+  const auto task = write->openTask(0);
+  task->write(batchOf({{id, "a"}}));
+  task->close();
+  write->commit();
+  return true;
+}
+
+TEST_F(DeltaSinkTest, AQueryWhoseTableIsGoneEndsAndMakesNoNewOne) {
+  for (const bool there : {false, true}) {
+    if (there) runBatch(0, {{0, "a"}});
+    DeltaStreamSink sink(log_, {});
+    sink.validate(OutputMode::Append, *idAndName());
+    ASSERT_TRUE(writeThrough(sink, 1));
+    store_->removeTree("/t");
+    log_ = std::make_shared<delta::DeltaLog>(table_);
+    EXPECT_EQ(conditionOf([&] { writeThrough(sink, 2); }), "DELTA_TABLE_NOT_FOUND") << there;
+    EXPECT_TRUE(store_->list("/t").empty());
+  }
+}
+
+TEST_F(DeltaSinkTest, AQueryDoesNotGoOnInAnotherTable) {
+  for (const bool there : {false, true}) {
+    if (there) runBatch(0, {{0, "a"}});
+    DeltaStreamSink sink(log_, {});
+    sink.validate(OutputMode::Append, *idAndName());
+    ASSERT_TRUE(writeThrough(sink, 1));
+    store_->removeTree("/t");
+    log_ = std::make_shared<delta::DeltaLog>(table_);
+    const auto other = beginDeltaWrite(log_, SaveMode::Append, idAndName(), {});
+    other->commit();
+    EXPECT_EQ(conditionOf([&] { writeThrough(sink, 2); }), "DELTA_TABLE_NOT_FOUND") << there;
+    EXPECT_TRUE(rows().empty());
+    store_->removeTree("/t");
+    log_ = std::make_shared<delta::DeltaLog>(table_);
+  }
+}
+
 TEST_F(DeltaSinkTest, ASecondWriterOfTheSameBatchLoses) {
   ASSERT_TRUE(runBatch(0, {{1, "a"}}));
   DeltaStreamSink sink(log_, {});
@@ -281,6 +322,27 @@ TEST_F(DeltaBatchWriteTest, SaveModesDoAsSparkSays) {
   EXPECT_EQ(info["operation"], "WRITE");
   EXPECT_EQ(info["operationParameters"], (json{{"mode", "Overwrite"}, {"partitionBy", "[]"}}));
   EXPECT_EQ(info["operationMetrics"]["numRemovedFiles"], "2");
+}
+
+// As Delta has it, the mode counts where there are partitions to choose among.
+TEST_F(DeltaBatchWriteTest, ADynamicOverwriteIsNotTakenForTheWholeTable) {
+  Options asked;
+  asked.set("partitionOverwriteMode", "DYNAMIC");
+  EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}}, DeltaWriteOptions::parse(asked, {"name"})));
+  EXPECT_EQ(conditionOf([&] { write(SaveMode::Overwrite, {{2, "b"}}, DeltaWriteOptions::parse(asked, {})); }),
+            "UNSUPPORTED_FEATURE.THALWEG");
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a"}));
+  asked.set("partitionOverwriteMode", "static");
+  EXPECT_TRUE(write(SaveMode::Overwrite, {{2, "b"}}, DeltaWriteOptions::parse(asked, {})));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"2/b"}));
+}
+
+TEST_F(DeltaBatchWriteTest, ADynamicOverwriteOfATableWithoutPartitionsReplacesIt) {
+  Options asked;
+  asked.set("partitionOverwriteMode", "dynamic");
+  EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}}));
+  EXPECT_TRUE(write(SaveMode::Overwrite, {{2, "b"}}, DeltaWriteOptions::parse(asked, {})));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"2/b"}));
 }
 
 TEST_F(DeltaBatchWriteTest, ANamedTransactionIsWrittenOnce) {

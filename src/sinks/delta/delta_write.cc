@@ -51,13 +51,11 @@ DeltaWriteOptions DeltaWriteOptions::parse(const Options& options, std::vector<s
   for (const char* name : {"replaceWhere", "replaceOn", "replaceUsing"}) {
     if (options.has(name)) throw unsupported(std::string("the Delta write option ") + name);
   }
-  if (equalsIgnoreCase(options.getOr("partitionOverwriteMode", "static"), "dynamic")) {
-    throw unsupported("the Delta write option partitionOverwriteMode=dynamic");
-  }
   DeltaWriteOptions parsed;
   parsed.partitionBy = std::move(partitionBy);
   parsed.mergeSchema = options.getBool("mergeSchema", false);
   parsed.overwriteSchema = options.getBool("overwriteSchema", false);
+  parsed.dynamicOverwrite = equalsIgnoreCase(options.getOr("partitionOverwriteMode", "static"), "dynamic");
   parsed.maxRecordsPerFile = options.getLong("maxRecordsPerFile").value_or(0);
   parsed.userMetadata = options.get("userMetadata");
   parsed.txnAppId = options.get("txnAppId");

@@ -23,15 +23,16 @@ struct DeltaWriteOptions {
   std::vector<std::string> partitionBy;  // of a new table; must be the table's own where it exists
   bool mergeSchema = false;
   bool overwriteSchema = false;   // batch overwrite only
+  bool dynamicOverwrite = false;  // batch overwrite only: of the partitions that rows come for
   int64_t maxRecordsPerFile = 0;  // 0: no bound
   std::optional<std::string> userMetadata;
   std::optional<std::string> txnAppId;  // batch only: an idempotent write
   std::optional<int64_t> txnVersion;
   bool compactBehind = false;  // small files are merged in the background
 
-  // mergeSchema, overwriteSchema, maxRecordsPerFile, userMetadata, txnAppId, txnVersion. Throws unsupported()
-  // for options that would change what is written and are not built (replaceWhere,
-  // partitionOverwriteMode=dynamic …).
+  // mergeSchema, overwriteSchema, partitionOverwriteMode, maxRecordsPerFile, userMetadata, txnAppId,
+  // txnVersion. Throws unsupported() for options that would change what is written and are not built
+  // (replaceWhere …).
   static DeltaWriteOptions parse(const Options& options, std::vector<std::string> partitionBy);
 };
 
