@@ -97,7 +97,9 @@ TEST(TaskPool, CallsTakeTurns) {
   std::atomic<int> doneOfLarge{0};
   auto large = std::async(std::launch::async, [&] {
     pool.runAll(100, [&](int i) {
-      if (i == 0) EXPECT_TRUE(arrives(smallCallWaits));
+      if (i == 0) {
+        EXPECT_TRUE(arrives(smallCallWaits));
+      }
       // Long beside the time that the other thread needs to get from the latch into its call.
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       ++doneOfLarge;
