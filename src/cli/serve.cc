@@ -79,7 +79,6 @@ CLI::App* addServeCommand(CLI::App& program, ServeOptions* options) {
   command
       ->add_option("--allowed-root", sessions.allowedRoots,
                    "Folder that programs may read and write; may be repeated")
-      ->check(CLI::ExistingDirectory)
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--warehouse", sessions.warehouse,
@@ -109,7 +108,10 @@ int serve(ServeOptions options, const MakeSessionFactory& makeFactory) {
   }
   // Programs that the server starts must not inherit it.
   unsetenv("THALWEG_TOKEN");
-  for (std::string& root : options.sessions.allowedRoots) root = std::filesystem::absolute(root).lexically_normal();
+  for (std::string& root : options.sessions.allowedRoots) {
+    root = std::filesystem::absolute(root).lexically_normal();
+    if (!std::filesystem::is_directory(root)) logWarn("the allowed root {} is no folder (yet)", root);
+  }
   options.sessions.reachableFromOutside = !connect::isLoopback(options.server.host);
   const sigset_t signals = stopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);

@@ -54,7 +54,9 @@ class Server:
         self.process = ends_with_us(subprocess.Popen([program, "serve", "--port", "0", "--log-level", "warn", "--conf",
                                                       "spark.sql.streaming.minBatchesToRetain=5", *arguments],
                                                      stdout=subprocess.PIPE, text=True, env=environment))
-        self.url = self.process.stdout.readline().split()[-1]
+        announcement = self.process.stdout.readline().split()
+        assert announcement, "the server did not start"
+        self.url = announcement[-1]
 
     def kill(self):
         self.process.kill()
