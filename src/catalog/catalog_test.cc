@@ -12,19 +12,10 @@
 
 #include "catalog/sqlite.h"
 #include "catalog/table_folder.h"
-#include "common/error.h"
+#include "common/testing/condition_of.h"
 
 namespace thalweg {
 namespace {
-
-std::string conditionOf(const std::function<void()>& call) {
-  try {
-    call();
-    return "";
-  } catch (const Error& error) {
-    return error.condition();
-  }
-}
 
 class CatalogTest : public testing::Test {
  protected:

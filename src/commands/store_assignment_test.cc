@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "common/error.h"
+#include "common/testing/condition_of.h"
 #include "types/arrow_types.h"
 
 namespace thalweg {
@@ -16,15 +17,6 @@ SchemaPtr ints(const std::vector<std::string>& names) {
   std::vector<StructField> fields;
   for (const std::string& name : names) fields.push_back({name, intType()});
   return DataType::structOf(std::move(fields));
-}
-
-std::string conditionOf(const std::function<void()>& call) {
-  try {
-    call();
-    return "";
-  } catch (const Error& error) {
-    return error.condition();
-  }
 }
 
 std::string written(const ColumnAssignment& assignment) {

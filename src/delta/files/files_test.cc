@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "common/error.h"
+#include "common/testing/condition_of.h"
 #include "delta/files/partition_values.h"
 #include "delta/files/schema_enforcement.h"
 #include "delta/files/statistics.h"
@@ -17,15 +17,6 @@
 
 namespace thalweg::delta {
 namespace {
-
-std::string conditionOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.condition();
-  }
-  return "none";
-}
 
 TEST(ValueText, IsJavas) {
   EXPECT_EQ(javaText(1.0), "1.0");
