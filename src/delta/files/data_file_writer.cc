@@ -81,6 +81,16 @@ DataFileLayout makeDataFileLayout(Location table, const Metadata& metadata, cons
   return layout;
 }
 
+void removeUncommitted(const Location& table, const std::vector<AddFile>& files) noexcept {
+  for (const AddFile& file : files) {
+    try {
+      table.fileSystem->remove(table.path + "/" + decodeUriPath(file.path));
+    } catch (...) {
+      // Whoever gives up a write has an error of its own to tell.
+    }
+  }
+}
+
 DataFileWriter::DataFileWriter(const DataFileLayout& layout, PartitionValues values, int taskId)
     : layout_(layout), values_(std::move(values)) {
   passFaultPoint(FaultPoint::DataFileBefore);

@@ -13,7 +13,6 @@
 #include "delta/files/data_file_writer.h"
 #include "delta/scan/data_file_reader.h"
 #include "delta/snapshot/table_features.h"
-#include "storage/uri_path.h"
 
 namespace thalweg::delta {
 namespace {
@@ -80,13 +79,7 @@ class Rewrite {
   void handOver() { handedOver_ = true; }
 
   void discard() {
-    for (const AddFile& file : written_) {
-      try {
-        writeLayout_.table.fileSystem->remove(writeLayout_.table.path + "/" + decodeUriPath(file.path));
-      } catch (...) {
-        // A file without a commit is no part of the table; vacuum takes it.
-      }
-    }
+    removeUncommitted(writeLayout_.table, written_);
     written_.clear();
   }
 
