@@ -5,6 +5,7 @@
 #include "expr/canonical.h"
 #include "plan/analyze/relations.h"
 #include "plan/logical/event_time.h"
+#include "types/column_metadata.h"
 #include "types/text/intervals.h"
 
 namespace thalweg {
@@ -68,7 +69,7 @@ LogicalPtr placeTimeWindows(std::vector<ExpressionPtr>* list, LogicalPtr child) 
     }
   }
   const auto column = std::make_shared<Attribute>("window", window.type(), false, nextExpressionId(), std::vector<std::string>{},
-                                                  withMetadataKey(metadataOf(time), kTimeWindowMarker, "true"));
+                                                  withMetadataKey(metadataOf(time), kTimeWindowKey, "true"));
   replace(list, windows[0], column);
   return std::make_shared<LogicalTimeWindow>(time, window.spec(), column, std::move(child));
 }

@@ -4,6 +4,7 @@
 
 #include "expr/call.h"
 #include "plan/logical/event_time.h"
+#include "types/column_metadata.h"
 
 namespace thalweg {
 namespace {

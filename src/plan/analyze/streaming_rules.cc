@@ -6,6 +6,7 @@
 #include "common/error.h"
 #include "plan/analyze/stream_join_bounds.h"
 #include "plan/logical/event_time.h"
+#include "types/column_metadata.h"
 
 namespace thalweg {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <arrow/record_batch.h>
-#include <nlohmann/json.hpp>
 
 #include "common/error.h"
 #include "common/uuid.h"
@@ -12,23 +11,11 @@
 #include "delta/maintain/compaction.h"
 #include "delta/snapshot/table_features.h"
 #include "storage/uri_path.h"
+#include "types/column_metadata.h"
 #include "types/schema_json.h"
 
 namespace thalweg {
 namespace {
-
-// Spark's marks of event time and windows hold within a query and mean nothing in a table.
-SchemaPtr withoutQueryMetadata(const SchemaPtr& schema) {
-  std::vector<StructField> fields = schema->fields();
-  for (StructField& field : fields) {
-    auto metadata = nlohmann::ordered_json::parse(field.metadata, nullptr, /*allow_exceptions=*/false);
-    if (!metadata.is_object()) continue;
-    size_t erased = 0;
-    for (const char* key : {"spark.watermarkDelayMs", "spark.timeWindow", "spark.sessionWindow"}) erased += metadata.erase(key);
-    if (erased > 0) field.metadata = metadata.empty() ? std::string() : metadata.dump();
-  }
-  return DataType::structOf(std::move(fields));
-}
 
 // The partition columns in the schema's own spelling.
 std::vector<std::string> canonicalNames(const Schema& schema, const std::vector<std::string>& names) {
@@ -95,7 +82,7 @@ DeltaWrite::DeltaWrite(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr 
       options_(std::move(options)),
       request_(std::move(request)),
       cast_(std::move(cast)) {
-  request_.schema = withoutQueryMetadata(request_.schema);
+  request_.schema = withoutQueryMarks(*request_.schema);
   settleSchema(cast_);
   const delta::Protocol protocol = snapshot_ ? snapshot_->protocol() : delta::Protocol();
   if (snapshot_) delta::checkWritable(protocol, metadata_, log_->table().uri());
@@ -228,13 +215,7 @@ void DeltaWrite::commit() {
 
 void DeltaWrite::abort() noexcept {
   const std::lock_guard lock(mutex_);
-  for (const delta::AddFile& file : files_) {
-    try {
-      log_->table().fileSystem->remove(log_->table().path + "/" + decodeUriPath(file.path));
-    } catch (...) {
-      // A file without a commit is no part of the table; vacuum takes it.
-    }
-  }
+  delta::removeUncommitted(log_->table(), files_);
   files_.clear();
 }
 
