@@ -9,16 +9,12 @@
 #include "exec/operators/project_filter.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
+#include "types/text/calendar.h"
 
 namespace thalweg {
 namespace {
 
 constexpr int64_t kMicrosPerMilli = 1000;
-
-int64_t floorDivide(int64_t value, int64_t divisor) {
-  const int64_t quotient = value / divisor;
-  return quotient - (value % divisor < 0 ? 1 : 0);
-}
 
 // The start of the latest window that holds a time.
 int64_t lastStart(int64_t time, const TimeWindowSpec& spec) {
@@ -107,25 +103,6 @@ class TimeWindowReader final : public BatchReader {
   std::optional<uint64_t> start_;  // of the row's next window, where some are out already
 };
 
-class RunningTimeWindow final : public RunningOperator {
- public:
-  RunningTimeWindow(std::shared_ptr<arrow::Schema> schema, const Expression& time, const TimeWindowSpec& spec,
-                    std::unique_ptr<RunningOperator> input, Execution& execution)
-      : schema_(std::move(schema)), time_(time), spec_(spec), input_(std::move(input)), execution_(execution) {}
-  int numPartitions() const override { return input_->numPartitions(); }
-  std::unique_ptr<BatchReader> open(int partition) override {
-    return std::make_unique<TimeWindowReader>(schema_, time_, spec_, input_->open(partition), execution_.evaluation(partition),
-                                              execution_.cancellation);
-  }
-
- private:
-  std::shared_ptr<arrow::Schema> schema_;
-  const Expression& time_;
-  TimeWindowSpec spec_;
-  std::unique_ptr<RunningOperator> input_;
-  Execution& execution_;
-};
-
 class EventTimeReader final : public BatchReader {
  public:
   EventTimeReader(const Expression& eventTime, std::unique_ptr<BatchReader> input, EvaluationContext context, SharedEventTimes& times)
@@ -154,29 +131,16 @@ class EventTimeReader final : public BatchReader {
   SharedEventTimes& times_;
 };
 
-class RunningEventTime final : public RunningOperator {
- public:
-  RunningEventTime(const Expression& eventTime, std::unique_ptr<RunningOperator> input, Execution& execution, SharedEventTimes& times)
-      : eventTime_(eventTime), input_(std::move(input)), execution_(execution), times_(times) {}
-  int numPartitions() const override { return input_->numPartitions(); }
-  std::unique_ptr<BatchReader> open(int partition) override {
-    return std::make_unique<EventTimeReader>(eventTime_, input_->open(partition), execution_.evaluation(partition), times_);
-  }
-
- private:
-  const Expression& eventTime_;
-  std::unique_ptr<RunningOperator> input_;
-  Execution& execution_;
-  SharedEventTimes& times_;
-};
-
 }  // namespace
 
 PhysicalTimeWindow::PhysicalTimeWindow(SchemaPtr schema, ExpressionPtr time, const TimeWindowSpec& spec, PhysicalPtr child)
     : PhysicalNode(std::move(schema), {std::move(child)}), time_(std::move(time)), spec_(spec) {}
 
 std::unique_ptr<RunningOperator> PhysicalTimeWindow::start(Execution& execution) const {
-  return std::make_unique<RunningTimeWindow>(toArrowSchema(*schema()), *time_, spec_, children()[0]->start(execution), execution);
+  return wrapReaders(children()[0]->start(execution), [this, &execution, schema = toArrowSchema(*schema())](auto input, int partition) {
+    return std::make_unique<TimeWindowReader>(schema, *time_, spec_, std::move(input), execution.evaluation(partition),
+                                              execution.cancellation);
+  });
 }
 
 std::string PhysicalTimeWindow::describe() const { return "TimeWindow " + time_->toString(); }
@@ -185,8 +149,10 @@ PhysicalEventTimeWatermark::PhysicalEventTimeWatermark(SchemaPtr schema, Express
     : PhysicalNode(std::move(schema), {std::move(child)}), eventTime_(std::move(eventTime)), watermarkIndex_(watermarkIndex) {}
 
 std::unique_ptr<RunningOperator> PhysicalEventTimeWatermark::start(Execution& execution) const {
-  return std::make_unique<RunningEventTime>(*eventTime_, children()[0]->start(execution), execution,
-                                            execution.eventTimes.at(static_cast<size_t>(watermarkIndex_)));
+  SharedEventTimes& times = execution.eventTimes.at(static_cast<size_t>(watermarkIndex_));
+  return wrapReaders(children()[0]->start(execution), [this, &execution, &times](auto input, int partition) {
+    return std::make_unique<EventTimeReader>(*eventTime_, std::move(input), execution.evaluation(partition), times);
+  });
 }
 
 std::string PhysicalEventTimeWatermark::describe() const { return "EventTimeWatermark " + eventTime_->toString(); }
