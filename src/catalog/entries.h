@@ -5,8 +5,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "catalog/names.h"
+#include "common/options.h"
 
 namespace thalweg {
 
@@ -36,6 +38,9 @@ struct ViewDefinition {
   std::string queryColumns;
 };
 
+// Providers ignore case.
+inline bool isDeltaProvider(std::string_view provider) { return equalsIgnoreCase(provider, "delta"); }
+
 struct TableEntry {
   TableName name;
   TableKind kind = TableKind::Managed;
@@ -50,6 +55,7 @@ struct TableEntry {
   int64_t createdMs = 0;
 
   bool isView() const { return kind == TableKind::View; }
+  bool isDelta() const { return isDeltaProvider(provider); }
 };
 
 // "MANAGED", "EXTERNAL", "VIEW": Spark's words, and what the catalog stores.

@@ -8,10 +8,7 @@ namespace thalweg {
 
 std::string requireName(const sql::Name& name, CommandSession& session) {
   if (isPathName(name)) return quotedName(name);
-  const bool temporary = name.size() == 1 && session.findTempView(TempViews::Session, name[0]);
-  const bool global = name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema) &&
-                      session.findTempView(TempViews::Global, name[1]);
-  if (temporary || global) return toLowerAscii(quotedName(name));
+  if (findTemporaryView(name, session)) return toLowerAscii(quotedName(name));
   const auto entry = findEntry(name, session);
   if (!entry) throw nameNotFound(name);
   return entry->name.quoted();

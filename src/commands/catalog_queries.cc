@@ -104,11 +104,11 @@ sql::Name partsOf(const std::string& name, const std::optional<std::string>& sch
 }
 
 std::optional<ListedName> findListed(const sql::Name& name, CommandSession& session) {
-  if (name.size() == 1 && session.findTempView(TempViews::Session, name[0]))
-    return ListedName{"", toLowerAscii(name[0]), true};
-  if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema)) {
-    if (!session.findTempView(TempViews::Global, name[1])) return std::nullopt;
-    return ListedName{std::string(kGlobalTempSchema), toLowerAscii(name[1]), true};
+  if (const auto temporary = temporaryName(name)) {
+    const bool global = temporary->where == TempViews::Global;
+    if (session.findTempView(temporary->where, temporary->view))
+      return ListedName{global ? std::string(kGlobalTempSchema) : "", toLowerAscii(temporary->view), true};
+    if (global) return std::nullopt;
   }
   auto entry = findEntry(name, session);
   if (!entry) return std::nullopt;

@@ -10,10 +10,8 @@ namespace thalweg {
 namespace {
 
 bool dropTemporary(const sql::Name& name, CommandSession& session) {
-  if (name.size() == 1) return session.dropTempView(TempViews::Session, name[0]);
-  if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema))
-    return session.dropTempView(TempViews::Global, name[1]);
-  return false;
+  const auto temporary = temporaryName(name);
+  return temporary && session.dropTempView(temporary->where, temporary->view);
 }
 
 }  // namespace

@@ -16,17 +16,6 @@ delta::SnapshotPtr snapshotOf(const TableEntry& entry, CommandSession& session) 
   return session.deltaLog(session.formats().fileSystems().resolve(entry.location))->update();
 }
 
-bool isDeltaTable(const TableEntry& entry) {
-  return equalsIgnoreCase(entry.provider, "delta");
-}
-
-LogicalPtr temporaryView(const sql::Name& name, CommandSession& session) {
-  if (name.size() == 1) return session.findTempView(TempViews::Session, name[0]);
-  if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema))
-    return session.findTempView(TempViews::Global, name[1]);
-  return nullptr;
-}
-
 }  // namespace
 
 bool NameColumns::isPartition(const std::string& column) const {
@@ -35,7 +24,7 @@ bool NameColumns::isPartition(const std::string& column) const {
 }
 
 NameColumns columnsOfName(const sql::Name& name, CommandSession& session) {
-  if (const LogicalPtr view = temporaryView(name, session)) return {schemaOf(*view), {}, std::nullopt, true};
+  if (const LogicalPtr view = findTemporaryView(name, session)) return {schemaOf(*view), {}, std::nullopt, true};
   auto entry = findEntry(name, session);
   if (entry && entry->isView()) return {viewColumns(*entry), {}, entry, false};
   TableColumns columns = columnsOf(requireTable(name, session, "DESCRIBE"), session);
@@ -51,7 +40,7 @@ std::optional<std::string> columnComment(const StructField& field) {
 }
 
 std::map<std::string, std::string> tableProperties(const TableEntry& entry, CommandSession& session) {
-  if (!isDeltaTable(entry)) return entry.properties;
+  if (!entry.isDelta()) return entry.properties;
   const auto snapshot = snapshotOf(entry, session);
   if (!snapshot) return {};
   std::map<std::string, std::string> properties = snapshot->metadata().configuration;
@@ -66,7 +55,7 @@ std::map<std::string, std::string> tableProperties(const TableEntry& entry, Comm
 }
 
 std::optional<std::string> tableComment(const TableEntry& entry, CommandSession& session) {
-  if (!isDeltaTable(entry)) return entry.comment;
+  if (!entry.isDelta()) return entry.comment;
   const auto snapshot = snapshotOf(entry, session);
   return snapshot ? snapshot->metadata().description : std::nullopt;
 }

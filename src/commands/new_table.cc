@@ -13,10 +13,6 @@
 namespace thalweg {
 namespace {
 
-bool isDelta(const std::string& provider) {
-  return equalsIgnoreCase(provider, "delta");
-}
-
 // What a table's history calls its making.
 std::string operationName(const NewTable& table) {
   const std::string verb = table.mustExist   ? "REPLACE TABLE"
@@ -61,7 +57,7 @@ void checkColumns(const Schema& columns, const std::vector<std::string>& partiti
 void writeTable(const NewTable& table, const std::string& address, bool managed, bool replace,
                 CommandSession& session) {
   const FormatProvider& provider = session.formats().find(table.provider);
-  if (!provider.openBatchWrite || !isDelta(provider.name)) {
+  if (!provider.openBatchWrite || !isDeltaProvider(provider.name)) {
     throw unsupported("Making a table of the format '" + provider.name +
                       "' (USING delta, or the setting spark.sql.sources.default=delta)");
   }
@@ -125,7 +121,7 @@ void checkDeclaration(const NewTable& table, const delta::Snapshot& there) {
 // add.
 bool adoptsTable(const NewTable& table, const std::string& shownName, const Location& folder,
                  CommandSession& session) {
-  if (!isDelta(table.provider)) return !table.query;
+  if (!isDeltaProvider(table.provider)) return !table.query;
   const auto snapshot = session.deltaLog(folder)->update();
   if (snapshot && !table.query) {
     checkDeclaration(table, *snapshot);
@@ -146,7 +142,7 @@ bool createAtPath(const NewTable& table, CommandSession& session) {
   pathTable.provider = session.formats().find(table.name[0]).name;
   const std::string& address = table.name[1];
   const Location folder = session.formats().fileSystems().resolve(address);
-  const auto snapshot = isDelta(pathTable.provider) ? session.deltaLog(folder)->update() : nullptr;
+  const auto snapshot = isDeltaProvider(pathTable.provider) ? session.deltaLog(folder)->update() : nullptr;
   if (snapshot && table.ifNotExists) return false;
   if (snapshot && table.orReplace) {
     writeTable(pathTable, address, /*managed=*/false, /*replace=*/true, session);
@@ -184,7 +180,7 @@ TableEntry newEntry(const NewTable& table, const TableName& name, const std::str
   entry.kind = table.location ? TableKind::External : TableKind::Managed;
   entry.provider = toLowerAscii(table.provider);
   entry.location = location;
-  if (isDelta(table.provider)) return entry;
+  if (isDeltaProvider(table.provider)) return entry;
   entry.comment = table.comment;
   entry.properties = table.properties;
   for (const auto& [name, option] : table.options.entries()) entry.properties[option.name] = option.value;
@@ -210,7 +206,7 @@ void createExternal(const NewTable& table, const TableName& name, const Location
     writeTable(table, folder.uri(), /*managed=*/false, /*replace=*/false, session);
   const TableEntry entry = newEntry(table, name, folder.uri());
   // What cannot be read is said now, not by its first reader.
-  if (!isDelta(table.provider)) columnsOf({entry.provider, entry.location, entry}, session);
+  if (!isDeltaProvider(table.provider)) columnsOf({entry.provider, entry.location, entry}, session);
   session.catalog().create(entry);
 }
 

@@ -19,10 +19,6 @@ std::string nameList(const std::vector<StructField>& fields) {
   return list;
 }
 
-bool isNumber(const DataType& type) {
-  return type.isNumeric();
-}
-
 // One task's rows. The cast's error for a number that is too large gets the words and the condition of an
 // INSERT.
 class AssignedTask final : public TaskWriter {
@@ -52,7 +48,7 @@ class AssignedTask final : public TaskWriter {
     } catch (const Error& error) {
       const bool overflow =
           error.condition() == "CAST_OVERFLOW" || error.condition().starts_with("NUMERIC_VALUE_OUT_OF_RANGE");
-      if (!overflow || !isNumber(*from.type) || !isNumber(*to.type)) throw;
+      if (!overflow || !from.type->isNumeric() || !to.type->isNumeric()) throw;
       throw Error("CAST_OVERFLOW_IN_TABLE_INSERT",
                   "A value of type " + from.type->sqlString() + " is too large for the column " +
                       quotedName({to.name}) + " of type " + to.type->sqlString() +

@@ -16,7 +16,7 @@ Error notAView(const std::string& quoted, const std::string& operation) {
 }  // namespace
 
 bool TableTarget::isDelta() const {
-  return equalsIgnoreCase(provider, "delta");
+  return isDeltaProvider(provider);
 }
 
 std::string TableTarget::shownName() const {
@@ -32,6 +32,17 @@ std::optional<TableEntry> findEntry(const sql::Name& name, CommandSession& sessi
   return session.catalog().find(qualifyTable(name, session.names()));
 }
 
+std::optional<TemporaryName> temporaryName(const sql::Name& name) {
+  if (name.size() == 1) return TemporaryName{TempViews::Session, name[0]};
+  if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema)) return TemporaryName{TempViews::Global, name[1]};
+  return std::nullopt;
+}
+
+LogicalPtr findTemporaryView(const sql::Name& name, CommandSession& session) {
+  const auto temporary = temporaryName(name);
+  return temporary ? session.findTempView(temporary->where, temporary->view) : nullptr;
+}
+
 Error nameNotFound(const sql::Name& name) {
   const std::string quoted = quotedName(name);
   return Error("TABLE_OR_VIEW_NOT_FOUND",
@@ -43,12 +54,7 @@ TableTarget requireTable(const sql::Name& name, CommandSession& session, const s
   if (isPathName(name)) return {session.formats().find(name[0]).name, name[1], std::nullopt};
   // A bare path in quotes, as DESCRIBE HISTORY '/data/t' takes it.
   if (name.size() == 1 && name[0].find('/') != std::string::npos) return {"delta", name[0], std::nullopt};
-  if (name.size() == 1 && session.findTempView(TempViews::Session, name[0]))
-    throw notAView(quotedName(name), operation);
-  if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema) &&
-      session.findTempView(TempViews::Global, name[1])) {
-    throw notAView(quotedName(name), operation);
-  }
+  if (findTemporaryView(name, session)) throw notAView(quotedName(name), operation);
   auto entry = findEntry(name, session);
   if (!entry) throw nameNotFound(name);
   if (entry->isView()) throw notAView(entry->name.quoted(), operation);

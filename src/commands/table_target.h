@@ -26,6 +26,15 @@ bool isPathName(const sql::Name& name);
 // `operation` where it is a view, a temporary one included.
 TableTarget requireTable(const sql::Name& name, CommandSession& session, const std::string& operation);
 
+// The temporary view that a name would be: view, or global_temp.view. Nothing for other names.
+struct TemporaryName {
+  TempViews where;
+  std::string view;
+};
+std::optional<TemporaryName> temporaryName(const sql::Name& name);
+// The temporary view of a name; null where there is none.
+LogicalPtr findTemporaryView(const sql::Name& name, CommandSession& session);
+
 // The same name's entry, a view or a table; nothing where there is none or the name is a path's.
 std::optional<TableEntry> findEntry(const sql::Name& name, CommandSession& session);
 

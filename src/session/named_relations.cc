@@ -2,6 +2,7 @@
 // view.
 #include <spark/connect/relations.pb.h>
 
+#include "commands/table_target.h"
 #include "common/error.h"
 #include "expr/cast/cast.h"
 #include "session/session.h"
@@ -27,9 +28,9 @@ LogicalPtr withLatestTables(const LogicalPtr& plan) {
 
 LogicalPtr temporaryView(const std::vector<std::string>& name, const TemporaryViews& own,
                          const TemporaryViews& global) {
-  if (name.size() == 1) return own.find(name[0]);
-  if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema)) return global.find(name[1]);
-  return nullptr;
+  const auto temporary = temporaryName(name);
+  if (!temporary) return nullptr;
+  return (temporary->where == TempViews::Global ? global : own).find(temporary->view);
 }
 
 void refuseTimeTravel(const TableName& view, const Options& options) {
