@@ -25,8 +25,8 @@ constexpr size_t kDecodedRows = 4096;
 class RowCheck : public StateReceiver {
  public:
   explicit RowCheck(const StateSchema& schema)
-      : key_(typesOf(*schema.key), BinaryRowDecoder::Role::Key, arrow::default_memory_pool()),
-        value_(typesOf(*schema.value), BinaryRowDecoder::Role::Value, arrow::default_memory_pool()) {}
+      : key_(fieldTypes(*schema.key), BinaryRowDecoder::Role::Key, arrow::default_memory_pool()),
+        value_(fieldTypes(*schema.value), BinaryRowDecoder::Role::Value, arrow::default_memory_pool()) {}
 
   void restart() override {}
   void apply(const StateChange& change) override {
@@ -39,12 +39,6 @@ class RowCheck : public StateReceiver {
   }
 
  private:
-  static std::vector<DataTypePtr> typesOf(const Schema& schema) {
-    std::vector<DataTypePtr> types;
-    for (const StructField& field : schema.fields()) types.push_back(field.type);
-    return types;
-  }
-
   BinaryRowDecoder key_, value_;
   size_t numUnfinished_ = 0;
 };

@@ -22,6 +22,9 @@
 
 namespace thalweg {
 
+// The types of a schema's fields: what encoders and decoders of its rows take.
+std::vector<DataTypePtr> fieldTypes(const Schema& schema);
+
 // Encoded rows, one after the other in one arena. Used by one thread.
 class BinaryRows {
  public:
