@@ -102,6 +102,16 @@ SchemaEntry schemaOfRow(const SqliteStatement& row) {
   return {{row.text(0), row.text(1)}, row.text(2), row.optionalText(3), propertiesOf(parsed(row.text(4)))};
 }
 
+void insertSchema(SqliteConnection& connection, const SchemaEntry& schema) {
+  auto insert = connection.prepare("INSERT INTO schemas VALUES (?, ?, ?, ?, ?)");
+  insert.bind(schema.name.catalog)
+      .bind(schema.name.schema)
+      .bind(schema.location)
+      .bindOptional(schema.comment)
+      .bind(toText(schema.properties))
+      .run();
+}
+
 std::optional<SchemaEntry> selectSchema(SqliteConnection& connection, const SchemaName& name) {
   auto select = connection.prepare(std::string(kSchemaColumns) + "WHERE catalog = ? AND name = ?");
   select.bind(name.catalog).bind(name.schema);
@@ -202,14 +212,7 @@ void Catalog::makeTables() {
     if (format() == 0) {
       connection_->execute(kMakeTables);
       connection_->prepare("INSERT INTO catalogs VALUES (?)").bind(kSessionCatalog).run();
-      const SchemaEntry first = defaultSchema();
-      auto insert = connection_->prepare("INSERT INTO schemas VALUES (?, ?, ?, ?, ?)");
-      insert.bind(first.name.catalog)
-          .bind(first.name.schema)
-          .bind(first.location)
-          .bindOptional(first.comment)
-          .bind(toText(first.properties))
-          .run();
+      insertSchema(*connection_, defaultSchema());
     }
     transaction.commit();
   }
@@ -270,13 +273,7 @@ void Catalog::createSchema(const SchemaEntry& schema) {
                     " already: use IF NOT EXISTS, or another name.",
                 {{"schemaName", quotedName({schema.name.schema})}});
   }
-  auto insert = connection.prepare("INSERT INTO schemas VALUES (?, ?, ?, ?, ?)");
-  insert.bind(schema.name.catalog)
-      .bind(schema.name.schema)
-      .bind(schema.location)
-      .bindOptional(schema.comment)
-      .bind(toText(schema.properties))
-      .run();
+  insertSchema(connection, schema);
   transaction.commit();
 }
 
