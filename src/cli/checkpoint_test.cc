@@ -60,6 +60,30 @@ TEST_F(CheckpointCommandTest, StateBehindTheCommitsIsAProblem) {
   EXPECT_NE(printed.find("the next batch needs 10"), std::string::npos) << printed;
 }
 
+TEST_F(CheckpointCommandTest, CommitsThatAreGoneAreAProblem) {
+  fs::remove_all(copy_ / "commits");
+  fs::create_directories(copy_ / "commits");
+  std::string printed;
+  EXPECT_EQ(run(true, &printed), 1);
+  EXPECT_NE(printed.find("are not committed"), std::string::npos) << printed;
+}
+
+// Without the operator's metadata, as Spark 3.5 writes none, the offset log says how many partitions there
+// are.
+TEST_F(CheckpointCommandTest, ANumberOfPartitionsThatIsNoneIsAProblem) {
+  fs::remove_all(copy_ / "state/0/_metadata");
+  std::ifstream in(copy_ / "offsets/9");
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::string key = "\"spark.sql.shuffle.partitions\":\"";
+  const size_t at = text.find(key);
+  ASSERT_NE(at, std::string::npos) << text;
+  text.replace(at + key.size(), text.find('"', at + key.size()) - at - key.size(), "4294967304");
+  std::ofstream(copy_ / "offsets/9") << text;
+  std::string printed;
+  EXPECT_EQ(run(true, &printed), 1);
+  EXPECT_NE(printed.find("4294967304"), std::string::npos) << printed;
+}
+
 TEST_F(CheckpointCommandTest, AFolderWithoutACheckpointIsAnErrorAndStaysAsItIs) {
   const fs::path empty = copy_ / "sources";
   EXPECT_THROW(runCheckpoint({empty.string(), false}), Error);

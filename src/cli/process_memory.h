@@ -3,8 +3,8 @@
 
 namespace thalweg::cli {
 
-// Arrow's buffers and everything else share the C library's allocator: a second one beside it keeps tens of
-// megabytes of its own free. An ARROW_DEFAULT_MEMORY_POOL or MALLOC_ARENA_MAX that the user has set stays.
+// Arrow's buffers and everything else share one allocator (jemalloc's where the program is linked with it, else the C
+// library's): a second one beside it keeps tens of megabytes of its own free. An ARROW_DEFAULT_MEMORY_POOL or MALLOC_ARENA_MAX that the user has set stays.
 // Called first in main: Arrow reads its choice once.
 void setUpMemory();
 

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <thread>
 
@@ -82,7 +83,7 @@ CLI::App* addServeCommand(CLI::App& program, ServeOptions* options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--warehouse", sessions.warehouse,
                       "Folder of tables made by name; default ./spark-warehouse");
-  command->add_option("--catalog", sessions.catalogFile, "SQLite file of the catalog; default: in memory");
+  command->add_option("--catalog", sessions.catalogFile, "SQLite file of the catalog; default: _catalog.sqlite in the warehouse");
   command
       ->add_option_function<std::vector<std::string>>(
           "--conf",
@@ -107,6 +108,10 @@ int serve(ServeOptions options, const MakeSessionFactory& makeFactory) {
   }
   // Programs that the server starts must not inherit it.
   unsetenv("THALWEG_TOKEN");
+  for (std::string& root : options.sessions.allowedRoots) {
+    root = std::filesystem::absolute(root).lexically_normal();
+    if (!std::filesystem::is_directory(root)) logWarn("the allowed root {} is no folder (yet)", root);
+  }
   options.sessions.reachableFromOutside = !connect::isLoopback(options.server.host);
   const sigset_t signals = stopSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);

@@ -76,11 +76,11 @@ class ServerProcess {
 
 TEST(ServeCommand, ReadsItsOptions) {
   const ServeOptions options = parse(
-      "--port 0 --host ::1 --allowed-root /a --allowed-root /b --warehouse w --catalog c.db --conf a=b "
+      "--port 0 --host ::1 --allowed-root /tmp --allowed-root /usr --warehouse w --catalog c.db --conf a=b "
       "--conf c=d=e --log-level warn");
   EXPECT_EQ(options.server.port, 0);
   EXPECT_EQ(options.server.host, "::1");
-  EXPECT_EQ(options.sessions.allowedRoots, (std::vector<std::string>{"/a", "/b"}));
+  EXPECT_EQ(options.sessions.allowedRoots, (std::vector<std::string>{"/tmp", "/usr"}));
   EXPECT_EQ(options.sessions.warehouse, "w");
   EXPECT_EQ(options.sessions.catalogFile, "c.db");
   EXPECT_EQ(options.sessions.configuration[0], (std::pair<std::string, std::string>{"a", "b"}));

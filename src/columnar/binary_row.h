@@ -22,6 +22,9 @@
 
 namespace thalweg {
 
+// The types of a schema's fields: what encoders and decoders of its rows take.
+std::vector<DataTypePtr> fieldTypes(const Schema& schema);
+
 // Encoded rows, one after the other in one arena. Used by one thread.
 class BinaryRows {
  public:
@@ -70,6 +73,7 @@ class BinaryRowDecoder {
   // STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE or STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE.
   enum class Role { Key, Value };
 
+  // Throws Error UNSUPPORTED_FEATURE as the encoder does.
   BinaryRowDecoder(std::vector<DataTypePtr> types, Role role, arrow::MemoryPool* pool);
   ~BinaryRowDecoder();
 

@@ -214,6 +214,7 @@ void appendLongs(std::span<const std::string_view> rows, size_t numFields, size_
 BinaryRowDecoder::BinaryRowDecoder(std::vector<DataTypePtr> types, Role role, arrow::MemoryPool* pool)
     : types_(std::move(types)), role_(role) {
   for (const DataTypePtr& type : types_) {
+    requireEncoding(*type);
     depths_.push_back(nestingDepth(*type));
     builders_.push_back(valueOrThrow(arrow::MakeBuilder(toArrowType(*type), pool)));
   }

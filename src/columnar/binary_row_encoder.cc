@@ -8,26 +8,20 @@
 
 #include "columnar/binary_row.h"
 #include "columnar/binary_row_layout.h"
+#include "columnar/decimal_bytes.h"
 #include "common/error.h"
 
 namespace thalweg {
+
+std::vector<DataTypePtr> fieldTypes(const Schema& schema) {
+  std::vector<DataTypePtr> types;
+  for (const StructField& field : schema.fields()) types.push_back(field.type);
+  return types;
+}
+
 namespace {
 
 using namespace binary_row;
-
-// The shortest big-endian two's complement of a number, in `out` (16 bytes); its length.
-size_t shortestBigEndian(const arrow::Decimal128& value, char* out) {
-  char big[16];
-  for (size_t i = 0; i < 8; ++i) {
-    big[i] = static_cast<char>(static_cast<uint64_t>(value.high_bits()) >> (56 - 8 * i));
-    big[8 + i] = static_cast<char>(value.low_bits() >> (56 - 8 * i));
-  }
-  const char sign = value.high_bits() < 0 ? '\xFF' : '\0';
-  size_t start = 0;
-  while (start < 15 && big[start] == sign && (big[start] ^ big[start + 1]) >= 0) ++start;
-  std::memcpy(out, big + start, 16 - start);
-  return 16 - start;
-}
 
 // Values of one type, written where the caller says: the part of the encoder that nested values share.
 struct ValueWriter {
@@ -211,23 +205,6 @@ struct ValueWriter {
   }
 };
 
-void checkHasEncoding(const DataType& type) {
-  switch (type.id()) {
-    case TypeId::Variant:
-      throw unsupported("Variants in state");
-    case TypeId::Array:
-      return checkHasEncoding(*type.element());
-    case TypeId::Map:
-      checkHasEncoding(*type.key());
-      return checkHasEncoding(*type.value());
-    case TypeId::Struct:
-      for (const StructField& field : type.fields()) checkHasEncoding(*field.type);
-      return;
-    default:
-      return;
-  }
-}
-
 // Adds what a column takes in the tails of its rows.
 void addTailBytes(const ValueWriter& writer, const DataType& type, const arrow::Array& column, int64_t begin,
                   std::span<size_t> sizes) {
@@ -244,9 +221,26 @@ void addTailBytes(const ValueWriter& writer, const DataType& type, const arrow::
 
 }  // namespace
 
+void binary_row::requireEncoding(const DataType& type) {
+  switch (type.id()) {
+    case TypeId::Variant:
+      throw unsupported("Variants in state");
+    case TypeId::Array:
+      return requireEncoding(*type.element());
+    case TypeId::Map:
+      requireEncoding(*type.key());
+      return requireEncoding(*type.value());
+    case TypeId::Struct:
+      for (const StructField& field : type.fields()) requireEncoding(*field.type);
+      return;
+    default:
+      return;
+  }
+}
+
 BinaryRowEncoder::BinaryRowEncoder(std::vector<DataTypePtr> types, Floats floats)
     : types_(std::move(types)), floats_(floats) {
-  for (const DataTypePtr& type : types_) checkHasEncoding(*type);
+  for (const DataTypePtr& type : types_) requireEncoding(*type);
 }
 
 void BinaryRowEncoder::encode(const std::vector<std::shared_ptr<arrow::Array>>& columns, int64_t begin,

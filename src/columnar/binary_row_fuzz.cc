@@ -14,13 +14,10 @@ namespace {
 using namespace thalweg;
 
 std::vector<DataTypePtr> types() {
-  std::vector<DataTypePtr> result;
-  const auto schema = parseSchemaDdl(
+  return fieldTypes(*parseSchemaDdl(
       "b BOOLEAN, i INT, l BIGINT, d DOUBLE, s STRING, n DECIMAL(10, 2), m DECIMAL(38, 4), t STRUCT<x: "
       "TIMESTAMP, y: STRING>, "
-      "a ARRAY<ARRAY<STRING>>, p MAP<STRING, STRUCT<z: SMALLINT, w: ARRAY<DECIMAL(20, 0)>>>");
-  for (const StructField& field : schema->fields()) result.push_back(field.type);
-  return result;
+      "a ARRAY<ARRAY<STRING>>, p MAP<STRING, STRUCT<z: SMALLINT, w: ARRAY<DECIMAL(20, 0)>>>"));
 }
 
 std::vector<std::shared_ptr<arrow::Array>> decode(std::string_view row) {

@@ -61,6 +61,9 @@ inline bool isVariable(const DataType& type) {
   }
 }
 
+// Throws Error UNSUPPORTED_FEATURE for a type that has no encoding here, alone or nested: variants.
+void requireEncoding(const DataType& type);
+
 // Bytes of an array's element before its tail.
 inline size_t elementWidth(const DataType& type) {
   switch (type.id()) {

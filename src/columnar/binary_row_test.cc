@@ -40,14 +40,8 @@ std::string toHex(std::string_view bytes) {
   return hex;
 }
 
-std::vector<DataTypePtr> typesOf(const Schema& schema) {
-  std::vector<DataTypePtr> types;
-  for (const StructField& field : schema.fields()) types.push_back(field.type);
-  return types;
-}
-
 std::vector<DataTypePtr> typesOf(const char* ddl) {
-  return typesOf(*parseSchemaDdl(ddl));
+  return fieldTypes(*parseSchemaDdl(ddl));
 }
 
 Arrays decode(const std::vector<DataTypePtr>& types, const std::vector<std::string_view>& rows,
@@ -76,7 +70,7 @@ TEST(BinaryRow, SparksRowsAreReadAndWrittenToTheByte) {
   int cases = 0;
   const nlohmann::json all = recorded();
   for (const auto& [name, one] : all.items()) {
-    const auto types = typesOf(*parseSchemaJson(one.at("schema").dump()));
+    const auto types = fieldTypes(*parseSchemaJson(one.at("schema").dump()));
     const std::string row = fromHex(one.at("row"));
     const Arrays columns = decode(types, {row, row});
     for (const auto& column : columns) ASSERT_TRUE(column->ValidateFull().ok()) << name;
@@ -100,7 +94,7 @@ TEST(BinaryRow, SparksRowsHaveSparksValues) {
   strings.replace(strings.find("00ff0000"), 4, "007f");
   all.at("strings").at("row") = strings;
   const auto valuesOf = [&](const char* name, const std::vector<std::string>& json) {
-    const auto types = typesOf(*parseSchemaJson(all.at(name).at("schema").dump()));
+    const auto types = fieldTypes(*parseSchemaJson(all.at(name).at("schema").dump()));
     const std::string row = fromHex(all.at(name).at("row"));
     const Arrays columns = decode(types, {row}), expected = columnsOf(types, json);
     ASSERT_EQ(columns.size(), expected.size());
@@ -128,7 +122,7 @@ TEST(BinaryRow, HashAndPartitionAreSparks) {
   const nlohmann::json all = recorded();
   for (const auto& [name, one] : all.items()) {
     if (one.at("hash").is_null() || name == "calendar") continue;
-    const auto types = typesOf(*parseSchemaJson(one.at("schema").dump()));
+    const auto types = fieldTypes(*parseSchemaJson(one.at("schema").dump()));
     const std::string row = fromHex(one.at("row"));
     const Arrays columns = decode(types, {row, row});
     std::vector<uint32_t> hashes(2, kRowHashSeed);

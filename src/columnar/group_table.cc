@@ -1,6 +1,6 @@
 #include "columnar/group_table.h"
 
-#include <limits>
+#include <cstring>
 
 #include <arrow/api.h>
 
@@ -11,7 +11,7 @@
 namespace thalweg {
 namespace {
 
-constexpr uint32_t kEmpty = std::numeric_limits<uint32_t>::max();
+constexpr uint32_t kEmpty = GroupTable::kNoGroup;
 constexpr size_t kFirstSlots = 1024;
 
 std::vector<KeyColumn> ascending(const std::vector<DataTypePtr>& types) {
@@ -22,8 +22,9 @@ std::vector<KeyColumn> ascending(const std::vector<DataTypePtr>& types) {
 
 }  // namespace
 
-GroupTable::GroupTable(std::vector<DataTypePtr> keyTypes, arrow::MemoryPool* pool)
+GroupTable::GroupTable(std::vector<DataTypePtr> keyTypes, arrow::MemoryPool* pool, bool keepKeys)
     : encoder_(ascending(keyTypes)), slots_(kFirstSlots, Slot{0, kEmpty}), offsets_{0} {
+  if (!keepKeys) return;
   for (const DataTypePtr& type : keyTypes) {
     std::unique_ptr<arrow::ArrayBuilder> builder;
     throwIfFailed(arrow::MakeBuilder(pool, toArrowType(*type), &builder));
@@ -78,9 +79,24 @@ void GroupTable::assign(const std::vector<std::shared_ptr<arrow::Array>>& keys, 
     bool added = false;
     (*groups)[i] = findOrAdd(key, &added);
     if (!added) continue;
-    for (size_t column = 0; column < keys.size(); ++column) {
+    for (size_t column = 0; column < builders_.size(); ++column) {
       throwIfFailed(builders_[column]->AppendArraySlice(arrow::ArraySpan(*keys[column]->data()), rows[i], 1));
     }
+  }
+}
+
+void GroupTable::find(const std::vector<std::shared_ptr<arrow::Array>>& keys, const std::vector<int32_t>& rows,
+                      std::vector<uint32_t>* groups) const {
+  groups->resize(rows.size());
+  const size_t mask = slots_.size() - 1;
+  std::string key;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    key.clear();
+    encoder_.append(keys, rows[i], &key);
+    const uint64_t hash = hashBytes(key);
+    size_t at = hash & mask;
+    while (slots_[at].group != kEmpty && (slots_[at].hash != hash || keyOf(slots_[at].group) != key)) at = (at + 1) & mask;
+    (*groups)[i] = slots_[at].group;
   }
 }
 

@@ -17,12 +17,17 @@ namespace thalweg {
 // Used by one thread.
 class GroupTable {
  public:
-  GroupTable(std::vector<DataTypePtr> keyTypes, arrow::MemoryPool* pool);
+  // `keepKeys` false: keys are not kept decoded, and finishKeys() gives none.
+  GroupTable(std::vector<DataTypePtr> keyTypes, arrow::MemoryPool* pool, bool keepKeys = true);
   ~GroupTable();
 
   // groups[i] = the number of the key of the i-th of `rows`, new keys numbered in order of appearance.
   void assign(const std::vector<std::shared_ptr<arrow::Array>>& keys, const std::vector<int32_t>& rows,
               std::vector<uint32_t>* groups);
+  // As assign, without adding: kNoGroup where the key is new. Any number of threads at once, while none assigns.
+  void find(const std::vector<std::shared_ptr<arrow::Array>>& keys, const std::vector<int32_t>& rows,
+            std::vector<uint32_t>* groups) const;
+  static constexpr uint32_t kNoGroup = UINT32_MAX;
   int64_t numGroups() const { return static_cast<int64_t>(offsets_.size()) - 1; }
   // The key columns, one row a group. Leaves the table without its decoded keys: the last call.
   std::vector<std::shared_ptr<arrow::Array>> finishKeys();

@@ -18,9 +18,9 @@ constexpr char kNullLast = 0x02;
 
 template <typename Unsigned>
 void appendBigEndian(Unsigned bits, std::string* out) {
-  for (int shift = static_cast<int>(sizeof(Unsigned)) * 8 - 8; shift >= 0; shift -= 8) {
-    out->push_back(static_cast<char>(bits >> shift));
-  }
+  char bytes[sizeof(Unsigned)];
+  for (size_t i = 0; i < sizeof(Unsigned); ++i) bytes[i] = static_cast<char>(bits >> (8 * (sizeof(Unsigned) - 1 - i)));
+  out->append(bytes, sizeof(Unsigned));
 }
 
 // Two's complement with the sign bit flipped orders as unsigned bytes.

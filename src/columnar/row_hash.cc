@@ -7,6 +7,7 @@
 
 #include <arrow/api.h>
 
+#include "columnar/decimal_bytes.h"
 #include "common/error.h"
 
 namespace thalweg {
@@ -102,22 +103,6 @@ struct XxHash64 {
   }
 };
 
-// The shortest big-endian two's complement of a number, as BigInteger.toByteArray gives it.
-std::string shortestBytes(const arrow::Decimal128& value) {
-  const auto little = value.ToBytes();
-  std::string bytes(little.rbegin(), little.rend());
-  size_t start = 0;
-  while (start + 1 < bytes.size()) {
-    const auto first = static_cast<unsigned char>(bytes[start]),
-               second = static_cast<unsigned char>(bytes[start + 1]);
-    if ((first == 0 && second < 0x80) || (first == 0xFF && second >= 0x80))
-      ++start;
-    else
-      break;
-  }
-  return bytes.substr(start);
-}
-
 // The hash of one value, `seed` where it is null: hashes of several values run through them one by one.
 template <typename H>
 typename H::Hash hashValue(const DataType& type, const arrow::Array& array, int64_t row,
@@ -154,7 +139,8 @@ typename H::Hash hashValue(const DataType& type, const arrow::Array& array, int6
     case TypeId::Decimal: {
       const arrow::Decimal128 value(static_cast<const arrow::Decimal128Array&>(array).GetValue(row));
       if (type.precision() <= 18) return H::ofLong(static_cast<int64_t>(value.low_bits()), seed);
-      return H::ofBytes(shortestBytes(value), seed);
+      char bytes[16];
+      return H::ofBytes({bytes, shortestBigEndian(value, bytes)}, seed);
     }
     case TypeId::String:
     case TypeId::Binary:

@@ -11,7 +11,6 @@ const std::vector<ConfigKey>& configKeys() {
         {"spark.connect.execute.reattachable.senderMaxStreamSize", "1g"},
         {"spark.connect.session.planCompression.defaultAlgorithm", "ZSTD"},
         {"spark.connect.session.planCompression.threshold", "10485760"},
-        {"spark.databricks.delta.autoCompact.enabled", "false"},
         {"spark.databricks.delta.optimizeWrite.enabled", "false"},
         {"spark.databricks.delta.retentionDurationCheck.enabled", "true"},
         {"spark.databricks.delta.schema.autoMerge.enabled", "false"},

@@ -5,7 +5,7 @@
 
 namespace thalweg {
 
-// Every step of a micro-batch that changes something durable; `before` and `after` are points of their own.
+// Every step of a micro-batch, and of statements on names, that changes something durable; `before` and `after` are points of their own.
 #define THALWEG_FAULT_POINTS(X) \
   X(OffsetLogBefore, "offsetLog.before") \
   X(OffsetLogTemp, "offsetLog.temp") \
@@ -29,7 +29,8 @@ namespace thalweg {
   X(CommitLogBefore, "commitLog.before") \
   X(CommitLogTemp, "commitLog.temp") \
   X(CommitLogAfter, "commitLog.after") \
-  X(PurgeBefore, "purge.before")
+  X(PurgeBefore, "purge.before") \
+  X(CatalogDropAfter, "catalogDrop.after")
 
 enum class FaultPoint {
 #define THALWEG_FAULT_ENUM(id, name) id,

@@ -27,7 +27,9 @@ std::optional<int64_t> parseDurationMs(std::string_view text) {
   int64_t amount = 0;
   auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), amount);
   if (status != std::errc() || amount < 0) return std::nullopt;
-  const std::string unit = toLowerAscii(text.substr(static_cast<size_t>(end - text.data())));
+  const size_t blanks = std::min(text.find_first_not_of(' ', static_cast<size_t>(end - text.data())), text.size());
+  const std::string unit = toLowerAscii(text.substr(blanks));
+  if (unit == "us") return amount / 1000;
   static constexpr std::pair<std::string_view, int64_t> kUnits[] = {
       {"", 1}, {"ms", 1}, {"s", 1000}, {"m", 60'000}, {"min", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
   for (const auto& [name, factor] : kUnits) {

@@ -35,8 +35,8 @@ class Options {
   std::map<std::string, Entry> entries_;
 };
 
-// A duration as settings have it, in milliseconds: a plain number is milliseconds; ms, s, m or min, h and d are units
-// ("10s"). Empty where the text is none, negative or too large.
+// A duration as settings have it, in milliseconds: a plain number is milliseconds; us, ms, s, m or min, h and d are units
+// ("10s", "10 s"); microseconds are cut. Empty where the text is none, negative or too large.
 std::optional<int64_t> parseDurationMs(std::string_view text);
 
 std::string toLowerAscii(std::string_view text);

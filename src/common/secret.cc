@@ -50,7 +50,8 @@ std::string maskSecrets(std::string_view text) {
 
 bool isSecretName(std::string_view name) {
   static constexpr std::string_view kParts[] = {"password", "secret",    "token",     "jaas",       "connectionstring",
-                                                "passphrase", "credential", "signature", "access.key", "accountkey"};
+                                                "passphrase", "credential", "signature", "access.key", "accountkey",
+                                                "account.key"};
   const std::string lower = toLowerAscii(name);
   return std::any_of(std::begin(kParts), std::end(kParts),
                      [&](std::string_view part) { return lower.find(part) != std::string::npos; });

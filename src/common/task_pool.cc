@@ -1,6 +1,7 @@
 #include "common/task_pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -17,6 +18,8 @@ namespace {
 
 // Threads beyond the slots, for tasks that block.
 constexpr int kMaxBlockedThreads = 256;
+// What a background job waits for at most while queries have tasks all the time.
+constexpr std::chrono::seconds kLongestJobWait{1};
 
 // One runAll. All fields are guarded by the pool's mutex.
 struct Group {
@@ -42,7 +45,11 @@ struct TaskPool::State : std::enable_shared_from_this<State> {
   std::condition_variable workAvailable;  // idle threads of the pool
   std::condition_variable slotFree;       // threads that want a slot back
   std::deque<std::shared_ptr<Group>> groups;  // those with tasks left, whose turn is next first
-  std::deque<std::function<void()>> jobs;
+  struct Job {
+    std::function<void()> work;
+    std::chrono::steady_clock::time_point since;
+  };
+  std::deque<Job> jobs;
   std::vector<std::thread> threads;
   int slotsTaken = 0;
   int waitingForSlot = 0;
@@ -69,8 +76,8 @@ struct TaskPool::State : std::enable_shared_from_this<State> {
     try {
       threads.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-      // Out of threads: those that there are come back for the work.
-      if (threads.empty()) throw;
+      // Out of threads: those that there are come back for the work, and callers run their own.
+      logWarn("No more threads can be made; {} run.", threads.size());
     }
   }
 
@@ -139,7 +146,7 @@ void TaskPool::State::runTask(const std::shared_ptr<Group>& group, std::unique_l
 }
 
 void TaskPool::State::runJob(std::unique_lock<std::mutex>& lock) {
-  auto job = std::move(jobs.front());
+  auto job = std::move(jobs.front().work);
   jobs.pop_front();
   wakeOne();
   lock.unlock();
@@ -164,9 +171,12 @@ void TaskPool::State::work() {
       return;
     }
     takeSlot();
-    // Queries' tasks come before background jobs.
-    if (auto group = nextGroup()) runTask(group, lock);
+    // Queries' tasks come before background jobs, but not for ever.
+    const bool jobIsDue = !jobs.empty() && std::chrono::steady_clock::now() - jobs.front().since > kLongestJobWait;
+    auto group = jobIsDue ? nullptr : nextGroup();
+    if (group) runTask(group, lock);
     else runJob(lock);
+    group.reset();
     giveSlot();
   }
 }
@@ -188,7 +198,7 @@ int TaskPool::numSlots() const { return state_->numSlots; }
 
 void TaskPool::submit(std::function<void()> job) {
   std::lock_guard lock(state_->mutex);
-  state_->jobs.push_back(std::move(job));
+  state_->jobs.push_back({std::move(job), std::chrono::steady_clock::now()});
   state_->wakeOne();
 }
 
@@ -201,14 +211,14 @@ void TaskPool::runAll(int count, const std::function<void(int)>& task) {
   group->task = &task;
   std::unique_lock lock(pool.mutex);
   pool.groups.push_back(group);
-  pool.wakeOne();
   const bool nested = State::slotHolder() == &pool;
-  if (!nested && pool.hasFreeSlot()) {
+  THALWEG_ASSERT(nested || State::slotHolder() == nullptr);
+  if (!nested && (pool.hasFreeSlot() || pool.threads.empty())) {
     // A free slot is the caller's own, without the hand-over to another thread, until somebody else's turn has come.
     pool.takeSlot();
     while (group->canBegin()) {
       pool.runTask(group, lock);
-      if (pool.groups.size() > 1) break;
+      if (pool.groups.size() > 1 && !pool.threads.empty()) break;
     }
     pool.giveSlot();
   }

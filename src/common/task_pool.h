@@ -8,7 +8,7 @@ namespace thalweg {
 
 // Runs at most as many tasks at once as it has slots (cores), taken in turn from the calls that wait: a call with many
 // tasks does not hold up one with few. A task that waits inside a BlockingSection gives its slot to another meanwhile.
-// Any thread may call.
+// Any thread may call; a task of one pool must not call another.
 class TaskPool {
  public:
   // `numSlots` tasks compute at once; threads are made as they are needed.
@@ -26,7 +26,7 @@ class TaskPool {
   void runAll(int count, const std::function<void(int)>& task);
   static constexpr int kInFlightPerSlot = 2;
 
-  // Runs a job later, after the jobs before it. Exceptions are logged and dropped.
+  // Runs a job when no task waits for a slot, or after a second of waiting; after the jobs before it. Exceptions are logged and dropped.
   void submit(std::function<void()> job);
 
   struct State;
@@ -36,7 +36,8 @@ class TaskPool {
 };
 
 // While it lives, the thread waits for a socket, a disk or another thread and needs no core. On a thread of a TaskPool the
-// pool runs another task meanwhile, and the end of the section waits for a slot; on any other thread it does nothing.
+// pool runs another task meanwhile, and the end of the section waits for a slot: a lock that other tasks take must not be held
+// by then. On any other thread it does nothing.
 class BlockingSection {
  public:
   BlockingSection();

@@ -97,7 +97,9 @@ TEST(TaskPool, CallsTakeTurns) {
   std::atomic<int> doneOfLarge{0};
   auto large = std::async(std::launch::async, [&] {
     pool.runAll(100, [&](int i) {
-      if (i == 0) EXPECT_TRUE(arrives(smallCallWaits));
+      if (i == 0) {
+        EXPECT_TRUE(arrives(smallCallWaits));
+      }
       // Long beside the time that the other thread needs to get from the latch into its call.
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
       ++doneOfLarge;
@@ -145,7 +147,43 @@ TEST(TaskPool, JobsRunInTheirOrderAndBeforeThePoolEnds) {
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5}));
 }
 
-TEST(BlockingSection, DoesNothingOutsideAPool) { const BlockingSection waiting; }
+TEST(TaskPool, ABackgroundJobIsNotHeldUpForEverByQueries) {
+  TaskPool pool(1);
+  std::latch ran(1);
+  pool.runAll(1, [&](int) { pool.submit([&] { ran.count_down(); }); });
+  std::atomic<bool> stop{false};
+  // Always a task that waits.
+  auto first = std::async(std::launch::async, [&] { while (!stop) pool.runAll(50, [](int) {}); });
+  auto second = std::async(std::launch::async, [&] { while (!stop) pool.runAll(50, [](int) {}); });
+  EXPECT_TRUE(arrives(ran));
+  stop = true;
+  first.get();
+  second.get();
+}
+
+TEST(BlockingSection, ATaskThatFailsInsideOneTakesItsSlotBack) {
+  TaskPool pool(1);
+  EXPECT_THROW(pool.runAll(1, [](int) {
+    const BlockingSection waiting;
+    throw std::runtime_error("inside");
+  }), std::runtime_error);
+  std::atomic<int> computing{0}, most{0};
+  pool.runAll(4, [&](int) {
+    most = std::max<int>(most, ++computing);
+    --computing;
+  });
+  EXPECT_EQ(most, 1);
+}
+
+TEST(BlockingSection, OutsideAPoolTheThreadGoesOn) {
+  TaskPool pool(1);
+  int ran = 0;
+  {
+    const BlockingSection waiting;
+    pool.runAll(1, [&](int) { ++ran; });
+  }
+  EXPECT_EQ(ran, 1);
+}
 
 }  // namespace
 }  // namespace thalweg

@@ -15,8 +15,6 @@ struct Unit {
   int64_t factor;
 };
 
-constexpr Unit kDurations[] = {{"", 1},         {"ms", 1},       {"s", 1000},     {"m", 60'000},
-                               {"min", 60'000}, {"h", 3600'000}, {"d", 86400'000}};
 constexpr Unit kSizes[] = {{"", 1},        {"b", 1},        {"k", 1 << 10}, {"kb", 1 << 10},
                            {"m", 1 << 20}, {"mb", 1 << 20}, {"g", 1 << 30}, {"gb", 1 << 30}};
 
@@ -37,7 +35,7 @@ std::optional<int64_t> parseQuantity(std::string_view text, const Unit (&units)[
 }  // namespace
 
 std::optional<std::chrono::milliseconds> parseDuration(std::string_view text) {
-  const auto millis = parseQuantity(text, kDurations);
+  const auto millis = parseDurationMs(text);
   return millis ? std::optional(std::chrono::milliseconds(*millis)) : std::nullopt;
 }
 

@@ -54,7 +54,7 @@ TEST(Settings, DurationsAndSizesInSparksForm) {
   EXPECT_EQ(parseDuration("2m"), milliseconds(120'000));
   EXPECT_EQ(parseDuration("500ms"), milliseconds(500));
   EXPECT_EQ(parseDuration("7"), milliseconds(7));
-  EXPECT_EQ(parseDuration("-1"), milliseconds(-1));
+  EXPECT_EQ(parseDuration("-1"), std::nullopt);
   EXPECT_EQ(parseDuration("soon"), std::nullopt);
   EXPECT_EQ(parseByteSize("1g"), int64_t{1} << 30);
   EXPECT_EQ(parseByteSize("64KB"), 65536);

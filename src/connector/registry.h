@@ -26,6 +26,16 @@ struct ReadDefinition {
   std::string corruptRecordColumn = "_corrupt_record";
 };
 
+// What a statement that makes a table, or makes one anew, says of it; for formats that keep such things in the table itself.
+struct TableCreation {
+  std::string operation;  // as the table's history has it: "CREATE TABLE", "REPLACE TABLE AS SELECT"
+  std::optional<std::string> comment;
+  std::map<std::string, std::string> properties;
+  bool managed = true;
+  bool replace = false;   // a table that is there gets this schema, these properties and these rows in place of its own
+  bool declared = false;  // the columns are as written in DDL: NOT NULL counts; those of a query may all be null
+};
+
 // What a writer names.
 struct WriteDefinition {
   Options options;
@@ -33,6 +43,7 @@ struct WriteDefinition {
   std::vector<std::string> partitionColumns;
   std::string timeZone = "UTC";
   bool ansi = true;
+  std::optional<TableCreation> creation = {};
   // Of streams whose batches the engine paces, many a second: the sink keeps the number of small files down behind them.
   bool compactBehind = false;
 };

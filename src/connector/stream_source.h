@@ -42,6 +42,10 @@ class StreamSource {
   virtual const SchemaPtr& schema() const = 0;
   virtual int visibleColumns() const { return static_cast<int>(schema()->fields().size()); }
 
+  // Whether an offset that a checkpoint holds is one that this source may have made: throws Error that says why not. Asked
+  // once at the start, before any batch, of every offset that will be used; the caller adds the file and the line.
+  virtual void checkLoggedOffset(const SourceOffset& offset) const {}
+
   // As progress shows it: "KafkaV2[Subscribe[clicks]]".
   virtual std::string description() const = 0;
 

@@ -2,14 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "expr/expression.h"
 
 namespace thalweg {
-
-// Marks a column of windows in its metadata, as Spark does.
-inline constexpr std::string_view kTimeWindowMarker = "spark.timeWindow";
 
 // Windows [start + k·slide, start + k·slide + duration) counted from 1970-01-01 00:00 UTC; times in microseconds.
 struct TimeWindowSpec {

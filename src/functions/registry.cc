@@ -1,5 +1,6 @@
 #include "functions/registry.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include <arrow/compute/initialize.h>
@@ -35,6 +36,11 @@ std::string expectedNumber(const FunctionRow& row) {
 }  // namespace
 
 bool hasFunction(std::string_view name) { return index().contains(toLowerAscii(name)); }
+
+bool isAggregateFunction(std::string_view name) {
+  const auto rows = aggregateFunctions();
+  return std::any_of(rows.begin(), rows.end(), [&](const FunctionRow& row) { return equalsIgnoreCase(row.name, name); });
+}
 
 ExpressionPtr resolveFunction(const FunctionCall& call, const FunctionContext& context) {
   auto it = index().find(toLowerAscii(call.name));

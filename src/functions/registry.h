@@ -53,5 +53,6 @@ std::span<const FunctionRow> aggregateFunctions();
 // Resolves a call: UNRESOLVED_ROUTINE for an unknown name (names ignore case), WRONG_NUM_ARGS for a wrong number.
 ExpressionPtr resolveFunction(const FunctionCall& call, const FunctionContext& context);
 bool hasFunction(std::string_view name);
+bool isAggregateFunction(std::string_view name);
 
 }  // namespace thalweg

@@ -7,6 +7,7 @@
 
 #include "common/logging.h"
 #include "common/secret.h"
+#include "common/task_pool.h"
 
 namespace thalweg {
 namespace {
@@ -51,7 +52,9 @@ void allowResponsesOfFetchSize(ClientHandle::Settings& settings) {
 }  // namespace
 
 std::shared_ptr<ClientHandle> ClientHandle::make(const KafkaClientConfig& config, KafkaRole role, const Settings& extra) {
-  std::shared_ptr<ClientHandle> client(new ClientHandle(config.bootstrapServers));
+  const auto protocol = config.settings.find("security.protocol");
+  std::shared_ptr<ClientHandle> client(
+      new ClientHandle(config.bootstrapServers, protocol == config.settings.end() ? "plaintext" : protocol->second));
   std::unique_ptr<rd_kafka_conf_t, decltype(&rd_kafka_conf_destroy)> conf(rd_kafka_conf_new(), rd_kafka_conf_destroy);
   Settings settings = config.settings;
   for (const auto& [name, value] : extra) settings[name] = value;
@@ -89,11 +92,22 @@ void ClientHandle::noteError(int code, const char* reason) {
 
 void ClientHandle::pollAndCheck() {
   rd_kafka_poll(handle_, 0);
+  throwIfRefused();
   std::lock_guard lock(mutex_);
   if (fatal_) throw *fatal_;
 }
 
+void ClientHandle::throwIfRefused() const {
+  const auto line = connections_.refusal(std::chrono::steady_clock::now());
+  if (!line) return;
+  throw Error(kKafkaRefused, "The Kafka brokers at " + bootstrapServers_ +
+                                 " close every connection before they answer. Check the option kafka.security.protocol (now " +
+                                 securityProtocol_ + "): this listener expects another of PLAINTEXT, SSL, SASL_PLAINTEXT and SASL_SSL. "
+                                 "The client's words: " + maskSecrets(*line));
+}
+
 void ClientHandle::noteLog(int level, const char* facility, const char* text) {
+  if (std::string_view(facility) == "FAIL") connections_.noteFailure(text, std::chrono::steady_clock::now());
   const LogLevel severity = level <= kSyslogWarning ? LogLevel::Warn : LogLevel::Debug;
   if (!logEnabled(severity)) return;
   int64_t suppressed = 0;
@@ -135,6 +149,7 @@ void ClientHandle::runBlocking(std::function<void()> call, const CancellationTok
     std::condition_variable changed;
     bool done = false;
   };
+  const BlockingSection waiting;
   const auto progress = std::make_shared<Progress>();
   std::thread([self = shared_from_this(), call = std::move(call), progress]() mutable {
     call();

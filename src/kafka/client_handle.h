@@ -11,6 +11,7 @@
 #include "common/cancellation.h"
 #include "common/error.h"
 #include "kafka/client_options.h"
+#include "kafka/connection_health.h"
 
 struct rd_kafka_s;
 
@@ -29,8 +30,12 @@ class ClientHandle : public std::enable_shared_from_this<ClientHandle> {
   rd_kafka_s* get() const { return handle_; }
 
   // Serves librdkafka's event queue without waiting, then throws what no waiting will mend: refused credentials, a
-  // certificate that does not verify.
+  // certificate that does not verify, brokers that close every connection before they ever answered (a security.protocol
+  // that is not the listener's).
   void pollAndCheck();
+  // A broker answered a request: connections that close from now on are trouble of a moment.
+  void noteAnswer() { connections_.noteAnswer(); }
+  const ConnectionHealth& connections() const { return connections_; }
   // The last trouble that librdkafka told, for the text of a timeout; empty: none.
   std::string lastTrouble() const;
 
@@ -47,9 +52,13 @@ class ClientHandle : public std::enable_shared_from_this<ClientHandle> {
   void noteLog(int level, const char* facility, const char* text);
 
  private:
-  explicit ClientHandle(std::string bootstrapServers) : bootstrapServers_(std::move(bootstrapServers)) {}
+  ClientHandle(std::string bootstrapServers, std::string securityProtocol)
+      : bootstrapServers_(std::move(bootstrapServers)), securityProtocol_(std::move(securityProtocol)) {}
+  void throwIfRefused() const;
 
   const std::string bootstrapServers_;
+  const std::string securityProtocol_;
+  ConnectionHealth connections_;
   rd_kafka_s* handle_ = nullptr;
   mutable std::mutex mutex_;
   std::optional<Error> fatal_;

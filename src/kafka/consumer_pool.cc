@@ -12,9 +12,12 @@ namespace thalweg {
 namespace {
 
 constexpr int64_t kMinFetchBytes = 64 << 10;
-constexpr int64_t kMaxFetchBytes = 1 << 20;  // Java's max.partition.fetch.bytes
+// Half of Java's max.partition.fetch.bytes: compressed bytes, which grow tenfold as messages in a queue.
+constexpr int64_t kMaxFetchBytes = 512 << 10;
 // What one queued message costs at least, its bookkeeping in librdkafka counted.
 constexpr int64_t kMessageBytes = 512;
+// So many records take longer than to begin a partition's fetch anew.
+constexpr int64_t kLargeRange = 20'000;
 
 ClientHandle::Settings fetchSettings(const KafkaClientConfig& config, const KafkaFetchBudget& budget) {
   const int64_t share = std::max<int64_t>(budget.totalBytes / std::max(budget.partitions, 1), kMinFetchBytes);
@@ -31,8 +34,11 @@ ClientHandle::Settings fetchSettings(const KafkaClientConfig& config, const Kafk
   if (!config.settings.contains("fetch.message.max.bytes")) {
     settings["fetch.message.max.bytes"] = std::to_string(std::clamp(share / 2, kMinFetchBytes, kMaxFetchBytes));
   }
-  // A fetch that waits for data holds up a partition that joins it; Java's 500 ms would be felt.
-  if (!config.settings.contains("fetch.wait.max.ms")) settings["fetch.wait.max.ms"] = "100";
+  if (!config.settings.contains("fetch.wait.max.ms")) {
+    settings["fetch.wait.max.ms"] = std::to_string(budget.longestWait.count());
+  }
+  // A response that is lost holds up its connection for so long: Java's default of request.timeout.ms, half of librdkafka's.
+  if (!config.settings.contains("socket.timeout.ms")) settings["socket.timeout.ms"] = "30000";
   return settings;
 }
 
@@ -74,7 +80,7 @@ class Pool final : public KafkaConsumerPool, public std::enable_shared_from_this
       : config_(std::move(config)), settings_(fetchSettings(config_, budget)), idleLimit_(idleLimit) {}
 
   std::unique_ptr<KafkaRangeReader> open(KafkaRange range) override {
-    letGoOfIdleOnes(range.partition);
+    letGoOfIdleOnes(range.partition, range.until - range.from >= kLargeRange);
     const SlotPtr slot = claim(range.partition, range.from);
     auto reader = std::make_unique<PooledReader>(shared_from_this(), range.partition, slot, range);
     if (!slot->stream) slot->stream = std::make_unique<PartitionStream>(client(slot->client), range.partition);
@@ -125,8 +131,8 @@ class Pool final : public KafkaConsumerPool, public std::enable_shared_from_this
   }
 
   // All but those of `wanted`, which is about to be read.
-  void letGoOfIdleOnes(const TopicPartition& wanted) {
-    const std::vector<std::pair<TopicPartition, SlotPtr>> idle = claimIdleOnes(wanted);
+  void letGoOfIdleOnes(const TopicPartition& wanted, bool drainedToo) {
+    const std::vector<std::pair<TopicPartition, SlotPtr>> idle = claimIdleOnes(wanted, drainedToo);
     if (idle.empty()) return;
     // Without the lock: stopping a fetch waits for librdkafka. The slots stay claimed meanwhile, so that nobody starts a
     // fetch of the same partition on the same client, which the stop would end.
@@ -135,14 +141,16 @@ class Pool final : public KafkaConsumerPool, public std::enable_shared_from_this
     for (const auto& [partition, slot] : idle) std::erase(slots_[partition], slot);
   }
 
-  std::vector<std::pair<TopicPartition, SlotPtr>> claimIdleOnes(const TopicPartition& wanted) {
+  std::vector<std::pair<TopicPartition, SlotPtr>> claimIdleOnes(const TopicPartition& wanted, bool drainedToo) {
     std::vector<std::pair<TopicPartition, SlotPtr>> idle;
     const auto limit = std::chrono::steady_clock::now() - idleLimit_;
     std::lock_guard lock(mutex_);
     for (auto& [partition, slots] : slots_) {
       if (partition == wanted) continue;
       for (const SlotPtr& slot : slots) {
-        if (slot->inUse || slot->lastUse >= limit) continue;
+        if (slot->inUse) continue;
+        const bool drained = drainedToo && slot->stream && slot->stream->isDrained();
+        if (slot->lastUse >= limit && !drained) continue;
         slot->inUse = true;
         idle.emplace_back(partition, slot);
       }

@@ -70,13 +70,17 @@ class KafkaRangeReader {
 };
 
 struct KafkaFetchBudget {
-  int64_t totalBytes = 32 << 20;  // of fetched messages that wait to be read, over all partitions
+  int64_t totalBytes = 16 << 20;  // of fetched messages that wait to be read, over all partitions
   int partitions = 1;             // expected; each gets an equal share
+  // How long a broker may hold back an answer for want of new records. A client has one request on its way to a broker, so
+  // one that waits holds up partitions that have records; short waits are for those who read what is there and end.
+  std::chrono::milliseconds longestWait{100};
 };
 
 // The consumers of one query. Thread-safe; ranges of different partitions, or of the same one, may be read at once. A range
 // that begins where the last one of its partition ended continues in the data already fetched: no request, no reconnect.
-// Partitions not read for `idleLimit` are let go when another one is opened. Must be held by a shared_ptr; readers keep it alive.
+// Partitions not read for `idleLimit` are let go when another one is opened, and at once those at their end when a large
+// range is opened, which their fetch would hold up. Must be held by a shared_ptr; readers keep it alive.
 class KafkaConsumerPool {
  public:
   virtual ~KafkaConsumerPool() = default;

@@ -60,6 +60,21 @@ TEST_F(ConsumerPoolTest, AMissingTopicIsNamed) {
   }
 }
 
+// The large range lets go of the other partition's fetch, which stands at its end.
+TEST_F(ConsumerPoolTest, APartitionAtItsEndGoesOnAfterALargeRangeOfAnother) {
+  constexpr int kMany = 20'000;
+  broker_.createTopic("t", 2);
+  fill("t", 0, 0, 10);
+  fill("t", 1, 0, kMany);
+  const auto pool = KafkaConsumerPool::make(config(), {.partitions = 2});
+  EXPECT_EQ(readAll(*pool, {.partition = {"t", 0}, .from = 0, .until = 10}).size(), 10u);
+  const auto many = readAll(*pool, {.partition = {"t", 1}, .from = 0, .until = kMany});
+  ASSERT_EQ(many.size(), static_cast<size_t>(kMany));
+  EXPECT_EQ(many.back(), "v19999");
+  fill("t", 0, 10, 3);
+  EXPECT_EQ(readAll(*pool, {.partition = {"t", 0}, .from = 10, .until = 13}), (std::vector<std::string>{"v10", "v11", "v12"}));
+}
+
 TEST_F(ConsumerPoolTest, RangesAreReadExactlyAndContinue) {
   broker_.createTopic("t", 1);
   fill("t", 0, 0, 20);

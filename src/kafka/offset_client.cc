@@ -55,7 +55,8 @@ void requestMetadata(rd_kafka_t* handle, const std::string& topicName, MetadataA
 template <typename Request>
 void repeatWhileTransient(ClientHandle& client, const CancellationToken* cancellation, const Request& request) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kRequestTimeoutMs);
-  while (isTransient(request()) && std::chrono::steady_clock::now() < deadline) {
+  for (int error = request(); isTransient(error); error = request()) {
+    if (std::chrono::steady_clock::now() >= deadline) return;
     if (!cancellation) {
       std::this_thread::sleep_for(kRepeatAfter);
     } else if (cancellation->waitFor(kRepeatAfter)) {
@@ -63,6 +64,7 @@ void repeatWhileTransient(ClientHandle& client, const CancellationToken* cancell
     }
     client.pollAndCheck();
   }
+  client.noteAnswer();
 }
 
 MetadataAnswer metadataOf(ClientHandle& client, const std::string& topic, const CancellationToken* cancellation) {

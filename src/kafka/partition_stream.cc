@@ -67,6 +67,16 @@ void PartitionStream::release() {
   views_.clear();
 }
 
+bool PartitionStream::isDrained() const {
+  if (!started_ || taken_ < fetched_.size()) return false;
+  rd_kafka_queue_t* queue = rd_kafka_queue_get_partition(client_->get(), partition_.topic.c_str(), partition_.partition);
+  if (!queue) return true;
+  // News of the partition's end may be there.
+  const bool drained = rd_kafka_queue_length(queue) <= 1;
+  rd_kafka_queue_destroy(queue);
+  return drained;
+}
+
 void PartitionStream::destroyFetched() {
   for (rd_kafka_message_t* message : fetched_) rd_kafka_message_destroy(message);
   fetched_.clear();
@@ -123,17 +133,21 @@ void PartitionStream::waitForOne(const KafkaRange& range) {
 PartitionStream::Step PartitionStream::take(const KafkaRange& range, rd_kafka_message_t* message) {
   switch (message->err) {
     case RD_KAFKA_RESP_ERR_NO_ERROR:
+      client_->noteAnswer();
       if (message->offset >= range.until) {
         position_ = range.until;
         return Step::RangeEnded;
       }
       ++taken_;
+      // There is more than at the end that was told: a pause from here on is no sign of loss.
+      if (message->offset >= endOffset_) endOffset_ = -1;
       if (message->offset < position_) return Step::Skipped;
       position_ = message->offset + 1;
       views_.push_back(viewOf(message));
       return Step::Delivered;
     case RD_KAFKA_RESP_ERR__PARTITION_EOF:
       ++taken_;
+      client_->noteAnswer();
       endOffset_ = message->offset;
       return Step::Skipped;
     case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:

@@ -28,6 +28,8 @@ class PartitionStream {
   std::span<const KafkaMessage> next(const KafkaRange& range, size_t maxMessages);
   // Ends the views of the last next(); what was not handed out stays.
   void release();
+  // Nothing is fetched that was not handed out: the fetch, if it goes on, waits for new records.
+  bool isDrained() const;
 
  private:
   enum class Step { Delivered, Skipped, RangeEnded };

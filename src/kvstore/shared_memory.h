@@ -1,4 +1,4 @@
-// The one cache and write-buffer budget behind memory_budget.h. Only for kvstore's own files.
+// What all sorted stores of a process together hold in memory. Only for kvstore's own files.
 #pragma once
 
 #include <memory>
@@ -15,6 +15,7 @@ struct SharedStoreMemory {
   std::shared_ptr<rocksdb::WriteBufferManager> writeBuffers;  // charged to the cache
 };
 
+// Block caches and write buffers share 64 MB, at most half of them for write buffers. Any thread.
 SharedStoreMemory sharedStoreMemory();
 
 }  // namespace thalweg

@@ -66,6 +66,10 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs) {
   };
   format.openBatchWrite = [logs](const WriteDefinition& write, const FileSystemRegistry& files, SaveMode mode,
                                  const SchemaPtr& schema) -> std::unique_ptr<BatchWrite> {
+    if (write.creation) {
+      return beginDeltaCreation(logs->get(files.resolve(writePath(write))), *write.creation, schema,
+                                DeltaWriteOptions::parse(write.options, write.partitionColumns));
+    }
     // Unlike a stream's rows and SQL's INSERT, a DataFrame's are not cast: other types are refused, as by Delta.
     return beginDeltaWrite(logs->get(files.resolve(writePath(write))), mode, schema,
                            DeltaWriteOptions::parse(write.options, write.partitionColumns));

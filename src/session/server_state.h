@@ -4,11 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "catalog/catalog.h"
 #include "common/task_pool.h"
 #include "connector/registry.h"
 #include "session/delta_logs.h"
 #include "session/service.h"
 #include "session/streaming_queries.h"
+#include "session/temporary_views.h"
 
 namespace thalweg {
 
@@ -19,6 +21,8 @@ struct ServerState {
   TaskPool pool;
   std::shared_ptr<DeltaLogs> deltaLogs;
   FormatRegistry formats;
+  Catalog catalog;
+  TemporaryViews globalViews;  // global_temp
   // Queries of every session, so that one checkpoint runs once in a server.
   StreamingQueries queries;
 };

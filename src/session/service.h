@@ -74,8 +74,9 @@ class SessionFactory {
 // What the operator gives on the command line.
 struct ServerOptions {
   std::vector<std::string> allowedRoots;
-  std::string warehouse;    // folder of tables made by name; empty: ./spark-warehouse
-  std::string catalogFile;  // SQLite file; empty: an in-memory catalog
+  // Folder of tables made by name; empty: spark-warehouse, in the working directory or below the first allowed root.
+  std::string warehouse;
+  std::string catalogFile;  // SQLite file on local disk; empty: _catalog.sqlite in the warehouse
   std::vector<std::pair<std::string, std::string>> configuration;  // server-wide defaults of session settings
   bool reachableFromOutside = false;  // bound beyond loopback
 };

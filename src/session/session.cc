@@ -27,13 +27,36 @@ class Factory final : public SessionFactory {
   std::shared_ptr<ServerState> server_;
 };
 
+// Where managed tables lie: what the operator says, else ./spark-warehouse as Spark has it, but below the first allowed root
+// where there are roots.
+std::string warehouseOf(const ServerOptions& options) {
+  if (!options.warehouse.empty()) return options.warehouse;
+  return (options.allowedRoots.empty() ? "" : options.allowedRoots.front() + "/") + std::string("spark-warehouse");
+}
+
+// A warehouse that the operator names is one of the folders that programs may use.
+std::vector<std::string> rootsOf(const ServerOptions& options) {
+  std::vector<std::string> roots = options.allowedRoots;
+  if (!roots.empty() && !options.warehouse.empty()) {
+    // Made absolute here: the policy takes absolute paths.
+    roots.push_back(FileSystemRegistry().resolve(options.warehouse).path);
+  }
+  return roots;
+}
+
+CatalogPlaces placesOf(const ServerOptions& options, const FileSystemRegistry& files) {
+  const Location warehouse = files.resolve(warehouseOf(options));
+  return {options.catalogFile.empty() ? warehouse.path + "/_catalog.sqlite" : options.catalogFile, warehouse.uri()};
+}
+
 }  // namespace
 
 ServerState::ServerState(const ServerOptions& serverOptions)
     : options(serverOptions),
       pool(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
       deltaLogs(std::make_shared<DeltaLogs>(pool)),
-      formats(FileSystemRegistry(PathPolicy(serverOptions.allowedRoots))) {
+      formats(FileSystemRegistry(PathPolicy(rootsOf(serverOptions)))),
+      catalog(placesOf(serverOptions, formats.fileSystems())) {
   // Operators call Arrow's kernels by name.
   THALWEG_ASSERT(arrow::compute::Initialize().ok());
   registerFormats(&formats, deltaLogs);
@@ -72,8 +95,8 @@ bool Session::hasArtifact(const std::string& name) {
 
 void Session::close() {
   server_->queries.closeSession(key_);
-  std::lock_guard lock(mutex_);
   views_.clear();
+  std::lock_guard lock(mutex_);
   artifacts_.clear();
 }
 

@@ -5,24 +5,40 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "plan/analyze/analyzer.h"
+#include "catalog/catalog.h"
 #include "session/server_state.h"
 #include "session/service.h"
+#include "session/temporary_views.h"
 
 namespace spark::connect {
+class Catalog;
 class Command;
 class Relation;
 class SqlCommand;
 class StreamingQueryCommand;
 class StreamingQueryManagerCommand;
 class WriteOperation;
+class WriteOperationV2;
 class WriteStreamOperationStart;
 }  // namespace spark::connect
 
 namespace thalweg {
+
+class StatementSession;
+
+// What names in a query mean: under a session's own current schema, or as it was when a stored view was made.
+struct ResolutionScope {
+  NameScope names;
+  CatalogProperties settings = {};    // those that a view was made with; others are the session's
+  std::vector<TableName> views = {};  // that are being resolved, the outermost first
+  bool ofStoredView = false;          // temporary views are not seen
+  bool inSession = false;             // of a view that is being made: a temporary view's name is an error
+};
 
 class Session final : public SessionService, public std::enable_shared_from_this<Session> {
  public:
@@ -45,9 +61,18 @@ class Session final : public SessionService, public std::enable_shared_from_this
   bool flag(const std::string& key) const { return setting(key) == "true"; }
 
   // plans (session_plans.cc)
-  AnalyzerContext analyzerContext(CancellationToken cancellation);
+  AnalyzerContext analyzerContext(CancellationToken cancellation, const ResolutionScope& scope);
   LogicalPtr resolve(const spark::connect::Relation& relation, CancellationToken cancellation = {});
-  LogicalPtr findRelation(const std::vector<std::string>& name, const Options& options, bool streaming);
+  LogicalPtr catalogQuery(const spark::connect::Catalog& query, CancellationToken cancellation);
+
+  // names (named_relations.cc)
+  NameScope names() const;
+  LogicalPtr findRelation(const std::vector<std::string>& name, const Options& options, bool streaming, const ResolutionScope& scope,
+                          const CancellationToken& cancellation);
+  LogicalPtr tableRelation(const std::string& provider, const std::string& address, const TableEntry* entry, const Options& options,
+                           bool streaming);
+  LogicalPtr viewRelation(const TableEntry& view, const ResolutionScope& scope, const CancellationToken& cancellation);
+
   BatchContext batchContext() const;
   std::vector<std::shared_ptr<arrow::RecordBatch>> collect(const LogicalPtr& plan, CancellationToken cancellation);
   void runRelation(const LogicalPtr& plan, ResponseSink& sink);
@@ -57,21 +82,25 @@ class Session final : public SessionService, public std::enable_shared_from_this
   void runCommand(const spark::connect::Command& command, const std::shared_ptr<ResponseSink>& sink);
   void runSql(const spark::connect::SqlCommand& command, ResponseSink& sink);
   void write(const spark::connect::WriteOperation& operation, CancellationToken cancellation);
+  void writeTable(const spark::connect::WriteOperation& operation, CancellationToken cancellation);
+  void writeTo(const spark::connect::WriteOperationV2& operation, CancellationToken cancellation);
+  // A streaming query into a table by name: sets the format and the place; the table is made where it is missing.
+  void aimAtTable(const spark::connect::WriteStreamOperationStart& start, const LogicalPtr& plan, std::string* format, WriteDefinition* write);
   void startStream(const spark::connect::WriteStreamOperationStart& start, ResponseSink& sink);
   std::string temporaryFolder() const;
   // True when the operation was ended, or will be by someone else.
   bool queryCommand(const spark::connect::StreamingQueryCommand& command, const std::shared_ptr<ResponseSink>& sink);
   bool managerCommand(const spark::connect::StreamingQueryManagerCommand& command, const std::shared_ptr<ResponseSink>& sink);
-  // Throws Error TEMP_TABLE_OR_VIEW_ALREADY_EXISTS where the name is taken and may not be replaced.
-  void addView(const std::string& name, LogicalPtr plan, bool replace);
-  bool dropView(const std::string& name);
 
+  friend class StatementSession;
   std::shared_ptr<ServerState> server_;
   std::string key_;
   mutable std::mutex mutex_;
   std::map<std::string, std::string> settings_;
-  std::map<std::string, LogicalPtr> views_;  // by lower-case name
+  NameScope names_;
   std::map<std::string, std::string> artifacts_;
+  std::set<std::string> cachedNames_;
+  TemporaryViews views_;
 };
 
 }  // namespace thalweg

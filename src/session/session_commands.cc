@@ -2,13 +2,18 @@
 #include <arrow/api.h>
 #include <spark/connect/base.pb.h>
 
+#include "commands/commands.h"
+#include "commands/new_table.h"
+#include "commands/table_write.h"
 #include "common/error.h"
 #include "exec/pipeline/write.h"
 #include "exec/planner/planner.h"
+#include "plan/analyze/sql_arguments.h"
 #include "plan/optimize/optimizer.h"
 #include "session/results.h"
 #include "session/session.h"
-#include "session/statements.h"
+#include "session/statement_session.h"
+#include "sql/parser.h"
 
 namespace thalweg {
 namespace {
@@ -30,12 +35,13 @@ void Session::runCommand(const proto::Command& command, const std::shared_ptr<Re
   switch (command.command_type_case()) {
     case proto::Command::kCreateDataframeView: {
       const auto& view = command.create_dataframe_view();
-      if (view.is_global()) throw unsupported("A global temporary view");
-      addView(view.name(), resolve(view.input()), view.replace());
+      TemporaryViews& views = view.is_global() ? server_->globalViews : views_;
+      views.add(view.name(), resolve(view.input()), view.replace());
       break;
     }
     case proto::Command::kSqlCommand: runSql(command.sql_command(), *sink); break;
     case proto::Command::kWriteOperation: write(command.write_operation(), sink->cancellation()); break;
+    case proto::Command::kWriteOperationV2: writeTo(command.write_operation_v2(), sink->cancellation()); break;
     case proto::Command::kWriteStreamOperationStart: startStream(command.write_stream_operation_start(), *sink); break;
     case proto::Command::kStreamingQueryCommand:
       if (queryCommand(command.streaming_query_command(), sink)) return;
@@ -72,40 +78,35 @@ void Session::runCommand(const proto::Command& command, const std::shared_ptr<Re
 }
 
 void Session::runSql(const proto::SqlCommand& command, ResponseSink& sink) {
-  const std::string text = command.has_input() && command.input().has_sql() ? command.input().sql().query() : command.sql();
+  proto::SQL text;
+  if (command.has_input()) {
+    const proto::Relation& input = command.input();
+    text = input.has_with_relations() ? input.with_relations().root().sql() : input.sql();
+  } else {
+    text.set_query(command.sql());
+  }
   proto::ExecutePlanResponse response;
   auto* relation = response.mutable_sql_command_result()->mutable_relation();
-  if (isQuery(text)) {
+  const SqlArguments arguments(text, setting("spark.sql.session.timeZone"));
+  const sql::Statement statement = sql::parseStatement(text.query(), arguments.options());
+  if (std::holds_alternative<sql::Query>(statement)) {
     // A query is not run here: the client builds on it. Its errors show now, as in Spark.
     if (command.has_input()) *relation = command.input();
-    else relation->mutable_sql()->set_query(text);
+    else *relation->mutable_sql() = text;
     resolve(*relation, sink.cancellation());
   } else {
-    StatementContext context;
-    context.formats = &server_->formats;
-    context.deltaLogs = server_->deltaLogs.get();
-    context.timeZone = setting("spark.sql.session.timeZone");
-    context.resolve = [&](const proto::Relation& r) { return resolve(r, sink.cancellation()); };
-    context.explain = [&](const LogicalPtr& plan, bool extended) { return explain(plan, extended); };
-    context.setSetting = [&](const std::string& key, const std::string& value) { setSetting(key, value); };
-    context.getSetting = [&](const std::string& key) { return lookUp(key); };
-    context.addView = [&](const std::string& name, const LogicalPtr& plan, bool replace) { addView(name, plan, replace); };
-    context.hasView = [&](const std::string& name) {
-      std::lock_guard lock(mutex_);
-      return views_.contains(toLowerAscii(name));
-    };
-    context.dropView = [&](const std::string& name) { return dropView(name); };
-    const StatementResult result = runStatement(text, context);
-    relation->mutable_local_relation()->set_data(encodeArrowStream(*result.schema, context.timeZone, result.batches));
+    StatementSession session(*this, sink.cancellation());
+    const CommandResult result = runStatement(statement, text.query(), session);
+    relation->mutable_local_relation()->set_data(encodeArrowStream(*result.schema, setting("spark.sql.session.timeZone"), result.batches));
   }
   sink.send(std::move(response));
 }
 
 void Session::write(const proto::WriteOperation& operation, CancellationToken cancellation) {
+  if (operation.has_table()) return writeTable(operation, std::move(cancellation));
   const std::string format = operation.has_source() && !operation.source().empty() ? operation.source() : setting("spark.sql.sources.default");
   const FormatProvider& provider = server_->formats.find(format);
-  if (operation.has_table()) throw unsupported("Writing to a table by its name");
-  const LogicalPtr plan = optimize(resolve(operation.input(), cancellation));
+  const LogicalPtr plan = resolve(operation.input(), cancellation);
   if (plan->isStreaming()) {
     throw Error("CALL_ON_STREAMING_DATASET_UNSUPPORTED", "`write` cannot be called on a streaming DataFrame; use writeStream.",
                 {{"methodName", "`write`"}});
@@ -113,6 +114,7 @@ void Session::write(const proto::WriteOperation& operation, CancellationToken ca
   if (!provider.openBatchWrite) throw unsupported("Writing the format '" + provider.name + "' as a batch");
   WriteDefinition definition;
   for (const auto& [name, value] : operation.options()) definition.options.set(name, value);
+  takeOverwriteMode(setting("spark.sql.sources.partitionOverwriteMode"), &definition.options);
   if (operation.has_path() && !operation.path().empty()) definition.path = operation.path();
   else definition.path = definition.options.get("path");
   definition.partitionColumns.assign(operation.partitioning_columns().begin(), operation.partitioning_columns().end());
@@ -121,11 +123,64 @@ void Session::write(const proto::WriteOperation& operation, CancellationToken ca
 
   auto batchWrite = provider.openBatchWrite(definition, server_->formats.fileSystems(), saveModeOf(operation), schemaOf(*plan));
   if (!batchWrite) return;
-  Execution execution;
-  execution.batch = batchContext();
-  execution.cancellation = std::move(cancellation);
-  execution.pool = &server_->pool;
-  writeRows(*planPhysical(plan, execution.batch), execution, *batchWrite);
+  StatementSession(*this, std::move(cancellation)).run(plan, *batchWrite);
+}
+
+void Session::writeTable(const proto::WriteOperation& operation, CancellationToken cancellation) {
+  if (operation.has_bucket_by() || operation.sort_column_names_size() > 0) throw unsupported("bucketBy and sortBy");
+  if (operation.clustering_columns_size() > 0) throw unsupported("clusterBy");
+  StatementSession session(*this, cancellation);
+  TableSave save;
+  save.write.table = sql::parseTableName(operation.table().table_name());
+  save.write.rows = resolve(operation.input(), cancellation);
+  for (const auto& [name, value] : operation.options()) save.write.options.set(name, value);
+  save.mode = saveModeOf(operation);
+  save.write.partitionedBy.assign(operation.partitioning_columns().begin(), operation.partitioning_columns().end());
+  if (operation.table().save_method() == proto::WriteOperation::SaveTable::TABLE_SAVE_METHOD_INSERT_INTO) {
+    if (!save.write.partitionedBy.empty()) {
+      throw Error("PARTITION_BY_NOT_ALLOWED_WITH_INSERT_INTO", "insertInto() writes into the table's own partitions: leave partitionBy() out.",
+                  {{"tableName", operation.table().table_name()}});
+    }
+    save.write.overwrite = save.mode == SaveMode::Overwrite;
+    return insertByPosition(save.write, session);
+  }
+  save.provider = operation.has_source() && !operation.source().empty() ? operation.source() : setting("spark.sql.sources.default");
+  saveAsTable(save, session);
+}
+
+void Session::writeTo(const proto::WriteOperationV2& operation, CancellationToken cancellation) {
+  if (operation.clustering_columns_size() > 0) throw unsupported("clusterBy");
+  StatementSession session(*this, cancellation);
+  TableWrite write{sql::parseTableName(operation.table_name()), resolve(operation.input(), cancellation), {}, false};
+  for (const auto& [name, value] : operation.options()) write.options.set(name, value);
+  if (operation.with_schema_evolution()) write.options.set("mergeSchema", "true");
+  using Mode = proto::WriteOperationV2;
+  switch (operation.mode()) {
+    case Mode::MODE_APPEND: return insertByName(write, session);
+    case Mode::MODE_OVERWRITE: {
+      const auto& condition = operation.overwrite_condition();
+      if (!condition.has_literal() || !condition.literal().boolean()) throw unsupported("writeTo(…).overwrite(condition) other than lit(True)");
+      write.overwrite = true;
+      return insertByName(write, session);
+    }
+    case Mode::MODE_OVERWRITE_PARTITIONS: throw unsupported("writeTo(…).overwritePartitions()");
+    default: break;
+  }
+  NewTable table;
+  table.name = write.table;
+  table.provider = operation.has_provider() && !operation.provider().empty() ? operation.provider() : setting("spark.sql.sources.default");
+  table.options = write.options;
+  table.location = table.options.get("path");
+  table.options.erase("path");
+  table.query = write.rows;
+  for (const auto& [key, value] : operation.table_properties()) table.properties[key] = value;
+  for (const auto& column : operation.partitioning_columns()) {
+    if (!column.has_unresolved_attribute()) throw unsupported("partitionedBy() an expression that is no column");
+    table.partitionedBy.push_back(parseNameParts(column.unresolved_attribute().unparsed_identifier()).back());
+  }
+  table.orReplace = operation.mode() == Mode::MODE_CREATE_OR_REPLACE;
+  table.mustExist = operation.mode() == Mode::MODE_REPLACE;
+  createTable(table, session);
 }
 
 }  // namespace thalweg

@@ -49,7 +49,7 @@ std::optional<std::string> Session::lookUp(const std::string& key) const {
     if (name == key) return value;
   }
   if (key == "spark.sql.session.timeZone") return "UTC";
-  if (key == "spark.sql.warehouse.dir") return server_->options.warehouse;
+  if (key == "spark.sql.warehouse.dir") return server_->catalog.places().warehouse;
   return configDefault(key);
 }
 

@@ -59,17 +59,6 @@ void collectFiles(const LogicalNode& node, std::vector<std::string>* files) {
   for (const LogicalPtr& child : node.children()) collectFiles(*child, files);
 }
 
-// A view shows its tables as they are now.
-LogicalPtr withLatestTables(const LogicalPtr& plan) {
-  return transformUp(plan, [](const LogicalPtr& node) -> LogicalPtr {
-    if (node->kind() != LogicalKind::TableScan) return node;
-    const auto& scan = static_cast<const LogicalTableScan&>(*node);
-    const std::shared_ptr<Table> latest = scan.table()->latest();
-    if (!latest || !equals(*latest->schema(), *scan.table()->schema())) return node;
-    return std::make_shared<LogicalTableScan>(latest, scan.columns(), scan.output(), scan.predicates());
-  });
-}
-
 bool isLocal(const LogicalNode& node) {
   if (node.children().empty()) return node.kind() == LogicalKind::LocalRelation;
   return (node.kind() == LogicalKind::Project || node.kind() == LogicalKind::SubqueryAlias) && isLocal(*node.child());
@@ -91,18 +80,25 @@ BatchContext Session::batchContext() const {
   return context;
 }
 
-AnalyzerContext Session::analyzerContext(CancellationToken cancellation) {
+AnalyzerContext Session::analyzerContext(CancellationToken cancellation, const ResolutionScope& scope) {
+  const auto captured = [&](const std::string& key) {
+    const auto it = scope.settings.find(key);
+    return it != scope.settings.end() ? it->second : setting(key);
+  };
   AnalyzerContext context;
-  context.functions.ansi = flag("spark.sql.ansi.enabled");
-  context.functions.timeZone = setting("spark.sql.session.timeZone");
-  context.functions.caseSensitive = flag("spark.sql.caseSensitive");
+  context.functions.ansi = captured("spark.sql.ansi.enabled") == "true";
+  context.functions.timeZone = captured("spark.sql.session.timeZone");
+  context.functions.caseSensitive = captured("spark.sql.caseSensitive") == "true";
   context.functions.corruptRecordColumn = setting("spark.sql.columnNameOfCorruptRecord");
   context.formats = &server_->formats;
-  context.defaultFormat = setting("spark.sql.sources.default");
+  context.defaultFormat = captured("spark.sql.sources.default");
   context.defaultParallelism = server_->pool.numSlots();
-  context.findRelation = [this](const std::vector<std::string>& name, const Options& options, bool streaming) {
-    return findRelation(name, options, streaming);
+  context.currentCatalog = scope.names.catalog;
+  context.currentSchema = scope.names.schema;
+  context.findRelation = [this, scope, cancellation](const std::vector<std::string>& name, const Options& options, bool streaming) {
+    return findRelation(name, options, streaming, scope, cancellation);
   };
+  context.catalogQuery = [this, cancellation](const proto::Catalog& query) { return catalogQuery(query, cancellation); };
   context.cachedArtifact = [this](const std::string& hash) {
     std::lock_guard lock(mutex_);
     auto it = artifacts_.find("cache/" + hash);
@@ -126,44 +122,7 @@ AnalyzerContext Session::analyzerContext(CancellationToken cancellation) {
 }
 
 LogicalPtr Session::resolve(const proto::Relation& relation, CancellationToken cancellation) {
-  return analyzeRelation(relation, analyzerContext(std::move(cancellation)));
-}
-
-void Session::addView(const std::string& name, LogicalPtr plan, bool replace) {
-  std::lock_guard lock(mutex_);
-  if (replace) {
-    views_.insert_or_assign(toLowerAscii(name), std::move(plan));
-  } else if (!views_.try_emplace(toLowerAscii(name), std::move(plan)).second) {
-    throw Error("TEMP_TABLE_OR_VIEW_ALREADY_EXISTS", "There is a view '" + name + "' already; replace it, or choose another name.",
-                {{"relationName", "`" + name + "`"}});
-  }
-}
-
-bool Session::dropView(const std::string& name) {
-  std::lock_guard lock(mutex_);
-  return views_.erase(toLowerAscii(name)) > 0;
-}
-
-LogicalPtr Session::findRelation(const std::vector<std::string>& name, const Options& options, bool streaming) {
-  if (name.size() == 1) {
-    std::lock_guard lock(mutex_);
-    if (auto it = views_.find(toLowerAscii(name[0])); it != views_.end()) return withLatestTables(it->second);
-  }
-  // delta.`/path`: a format and a path.
-  if (name.size() == 2 && name[1].find('/') != std::string::npos) {
-    ReadDefinition definition;
-    definition.options = options;
-    definition.paths = {name[1]};
-    definition.timeZone = setting("spark.sql.session.timeZone");
-    const FormatProvider& provider = server_->formats.find(name[0]);
-    if (streaming || !provider.openTable) throw unsupported("Reading " + name[0] + ".`path` as a stream");
-    const auto table = provider.openTable(definition, server_->formats.fileSystems());
-    const auto output = attributesOf(*table->schema(), table->visibleColumns());
-    std::vector<int> columns(output.size());
-    for (size_t i = 0; i < columns.size(); ++i) columns[i] = static_cast<int>(i);
-    return std::make_shared<LogicalTableScan>(table, std::move(columns), output);
-  }
-  return nullptr;
+  return analyzeRelation(relation, analyzerContext(std::move(cancellation), {names()}));
 }
 
 std::vector<std::shared_ptr<arrow::RecordBatch>> Session::collect(const LogicalPtr& plan, CancellationToken cancellation) {

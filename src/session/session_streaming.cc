@@ -7,16 +7,21 @@
 #include <spark/connect/base.pb.h>
 #include <nlohmann/json.hpp>
 
+#include "commands/new_table.h"
+#include "commands/table_target.h"
 #include "common/error.h"
 #include "common/logging.h"
 #include "common/secret.h"
 #include "common/uuid.h"
 #include "expr/aggregate.h"
 #include "plan/analyze/streaming_rules.h"
+#include "plan/logical/join.h"
 #include "session/session.h"
+#include "session/statement_session.h"
 #include "session/timer.h"
 #include "streaming/watermark/watermark_tracker.h"
 #include "sinks/memory/memory_sink.h"
+#include "sql/parser.h"
 #include "types/text/intervals.h"
 
 namespace thalweg {
@@ -66,6 +71,10 @@ void refuseState(const LogicalNode& node, OutputMode mode) {
     case LogicalKind::Limit:
       // In complete mode each batch has all rows: their limit needs no memory of earlier batches.
       if (mode != OutputMode::Complete) throw unsupported("limit over a stream");
+      break;
+    case LogicalKind::Join:
+      if (node.children()[0]->isStreaming() && node.children()[1]->isStreaming()) throw unsupported("A join of two streams");
+      if (static_cast<const LogicalJoin&>(node).eachOnce()) throw unsupported("INTERSECT ALL and EXCEPT ALL over a stream");
       break;
     default: break;
   }
@@ -127,7 +136,6 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   if (start.has_foreach_writer() || start.has_foreach_batch()) {
     throw Error("UNSUPPORTED_FEATURE.PYTHON_UDF", "foreach and foreachBatch run Python, which this server does not do yet.");
   }
-  if (start.has_table_name() && !start.table_name().empty()) throw unsupported("toTable");
   LogicalPtr plan = resolve(start.input());
   if (!plan->isStreaming()) {
     throw Error("WRITE_STREAM_NOT_ALLOWED", "`writeStream` can be called only on a streaming DataFrame.", {});
@@ -144,7 +152,8 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   write.timeZone = setting("spark.sql.session.timeZone");
   write.ansi = flag("spark.sql.ansi.enabled");
 
-  const std::string format = start.format().empty() ? setting("spark.sql.sources.default") : start.format();
+  std::string format = start.format().empty() ? setting("spark.sql.sources.default") : start.format();
+  if (start.has_table_name() && !start.table_name().empty()) aimAtTable(start, plan, &format, &write);
   StreamingQueryDefinition definition;
   if (!start.query_name().empty()) definition.name = start.query_name();
   definition.mode = mode;
@@ -208,13 +217,36 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
     const auto output = attributesOf(*memoryRows->schema());
     std::vector<int> columns(output.size());
     std::iota(columns.begin(), columns.end(), 0);
-    addView(*query->name(), std::make_shared<LogicalTableScan>(memoryRows, std::move(columns), output), /*replace=*/true);
+    views_.add(*query->name(), std::make_shared<LogicalTableScan>(memoryRows, std::move(columns), output), /*replace=*/true);
   }
   proto::ExecutePlanResponse response;
   auto* result = response.mutable_write_stream_operation_start_result();
   setQueryId(*query, result->mutable_query_id());
   if (query->name()) result->set_name(*query->name());
   sink.send(std::move(response));
+}
+
+void Session::aimAtTable(const proto::WriteStreamOperationStart& start, const LogicalPtr& plan, std::string* format, WriteDefinition* write) {
+  StatementSession session(*this, {});
+  NewTable table;
+  table.name = sql::parseTableName(start.table_name());
+  if (!isPathName(table.name)) {
+    table.provider = *format;
+    table.columns = asNullable(schemaOf(*plan));
+    table.partitionedBy = write->partitionColumns;
+    table.location = write->path;
+    table.ifNotExists = true;
+    createTable(table, session);
+  }
+  const TableTarget target = requireTable(table.name, session, "writeStream");
+  if (!start.format().empty() && !equalsIgnoreCase(target.provider, start.format())) {
+    throw Error("_LEGACY_ERROR_TEMP_1159",
+                "The table " + target.shownName() + " is one of " + target.provider + ", and the query writes " + start.format() + ".",
+                {{"tableName", target.shownName()}, {"existingProvider", target.provider}, {"specifiedProvider", start.format()}});
+  }
+  *format = target.provider;
+  write->path = target.address;
+  write->options.erase("path");
 }
 
 std::string Session::temporaryFolder() const {

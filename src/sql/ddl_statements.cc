@@ -198,12 +198,11 @@ std::string StatementParser::parseParenthesizedText() {
 }
 
 std::string StatementParser::parsePropertyKey() {
-  return tokens_.peek().kind == TokenKind::String ? tokens_.expectString()
-                                                  : [this] {
-                                                      std::string key = tokens_.expectIdentifier();
-                                                      while (tokens_.acceptSymbol(".")) key += "." + tokens_.expectIdentifier();
-                                                      return key;
-                                                    }();
+  // One text: a second one after it is the value, where '=' is left out.
+  if (tokens_.peek().kind == TokenKind::String) return stringTokenValue(tokens_.take().text);
+  std::string key = tokens_.expectIdentifier();
+  while (tokens_.acceptSymbol(".")) key += "." + tokens_.expectIdentifier();
+  return key;
 }
 
 // ('key' = 'value', key.part value, 'n' = 5)
@@ -235,7 +234,9 @@ Statement StatementParser::parseCreateView(CreateView view) {
   if (tokens_.acceptSymbol("(")) {
     do {
       view.columns.push_back(tokens_.expectIdentifier());
-      if (tokens_.acceptWord("comment")) tokens_.expectString();
+      std::optional<std::string> comment;
+      if (tokens_.acceptWord("comment")) comment = tokens_.expectString();
+      view.columnComments.push_back(std::move(comment));
     } while (tokens_.acceptSymbol(","));
     tokens_.expectSymbol(")");
   }
@@ -249,6 +250,7 @@ Statement StatementParser::parseCreateView(CreateView view) {
   if (view.provider) return view;
   tokens_.expectWord("as");
   const size_t first = tokens_.position();
+  parser_.refuseParameters("the query of CREATE VIEW");
   view.query = parseQueryMessage();
   view.queryText = tokens_.textSince(first);
   return view;
@@ -358,6 +360,7 @@ Statement StatementParser::parseAlter() {
   } else if (alter.isView && tokens_.acceptWord("as")) {
     alter.kind = Kind::ViewQuery;
     const size_t first = tokens_.position();
+    parser_.refuseParameters("the query of ALTER VIEW");
     alter.query = parseQueryMessage();
     alter.queryText = tokens_.textSince(first);
   } else if (tokens_.acceptWords({"cluster", "by"})) {

@@ -207,6 +207,11 @@ int64_t digitsValue(std::string_view text, size_t from, size_t digits, int base)
   return value;
 }
 
+// The UTF-16 unit of an escape \uXXXX at text[i], or -1.
+int64_t utf16UnitAt(std::string_view text, size_t i) {
+  return text.substr(std::min(i, text.size())).starts_with("\\u") ? digitsValue(text, i + 2, 4, 16) : -1;
+}
+
 // Appends the escape at text[i] == '\\' and returns the index behind it.
 size_t appendEscape(std::string_view text, size_t i, std::string& out) {
   if (i + 1 >= text.size()) {
@@ -218,8 +223,15 @@ size_t appendEscape(std::string_view text, size_t i, std::string& out) {
     const size_t digits = c == 'u' ? 4 : 8;
     const int64_t value = digitsValue(text, i + 2, digits, 16);
     if (value >= 0 && value <= 0x10FFFF) {
-      appendUtf8(out, static_cast<uint32_t>(value));
-      return i + 2 + digits;
+      const size_t end = i + 2 + digits;
+      const int64_t next = value >= 0xD800 && value < 0xDC00 ? utf16UnitAt(text, end) : -1;
+      if (next >= 0xDC00 && next < 0xE000) {
+        appendUtf8(out, static_cast<uint32_t>(0x10000 + ((value - 0xD800) << 10) + (next - 0xDC00)));
+        return end + 6;
+      }
+      // Half a pair is no character: Java encodes it as '?'.
+      appendUtf8(out, value >= 0xD800 && value < 0xE000 ? '?' : static_cast<uint32_t>(value));
+      return end;
     }
   }
   if (c == '0' || c == '1') {

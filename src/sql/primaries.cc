@@ -199,6 +199,11 @@ Node SqlParser::parseCast(bool isTry) {
 
 Node SqlParser::parseParameter() {
   const size_t first = tokens_.position();
+  if (!parametersRefusedIn_.empty()) {
+    throw Error("UNSUPPORTED_FEATURE.PARAMETER_MARKER_IN_UNEXPECTED_STATEMENT",
+                "Parameters are not taken in " + parametersRefusedIn_ + ", whose text is kept: write the value.",
+                {{"statement", parametersRefusedIn_}});
+  }
   const spark::connect::Expression* value = nullptr;
   std::string name;
   if (tokens_.acceptSymbol("?")) {

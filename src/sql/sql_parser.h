@@ -42,6 +42,9 @@ class SqlParser {
 
   // A statement's subqueries gather here while set; without a place for them a subquery is refused.
   void setSubqueries(std::vector<RelationPtr>* references) { references_ = references; }
+  // From here on a parameter is an Error UNSUPPORTED_FEATURE.PARAMETER_MARKER_IN_UNEXPECTED_STATEMENT: the text
+  // of `where` ("the query of CREATE VIEW") is kept, and its arguments are not.
+  void refuseParameters(std::string where) { parametersRefusedIn_ = std::move(where); }
   TimeTravel parseTimeTravel();
   bool peekTimeTravel() const;
   // A multi-part name or IDENTIFIER('…').
@@ -163,6 +166,7 @@ class SqlParser {
   int referencesHeight_ = 0;
   int64_t nextPlanId_ = kFirstPlanId;
   size_t nextPosition_ = 0;
+  std::string parametersRefusedIn_;
   std::vector<std::vector<std::string>> lambdaParameters_;
   size_t selectStart_ = 0;
   std::optional<std::vector<WindowDefinition>> windowDefinitions_;

@@ -119,7 +119,13 @@ Statement StatementParser::parseShow() {
     show.name = parser_.parseName();
     return show;
   }
-  tokens_.acceptWord("user") || tokens_.acceptWord("system") || tokens_.acceptWord("all");
+  if (tokens_.acceptWords({"current", "namespace"}) || tokens_.acceptWords({"current", "schema"}) || tokens_.acceptWords({"current", "database"})) {
+    show.kind = Kind::CurrentNamespace;
+    return show;
+  }
+  if (tokens_.acceptWord("user")) show.systemFunctions = false;
+  else if (tokens_.acceptWord("system")) show.userFunctions = false;
+  else tokens_.acceptWord("all");
   const std::string word = toLowerAscii(tokens_.expectIdentifier());
   if (word == "tables") show.kind = Kind::Tables;
   else if (word == "views") show.kind = Kind::Views;

@@ -103,6 +103,7 @@ struct CreateView {
   bool orReplace = false;
   bool ifNotExists = false;
   std::vector<std::string> columns = {};
+  std::vector<std::optional<std::string>> columnComments = {};  // as many as columns
   std::optional<std::string> comment = {};
   Properties properties = {};
   RelationPtr query = {};      // empty with USING
@@ -138,8 +139,10 @@ struct UseSchema {
 };
 
 struct ShowTables {
-  enum class Kind { Tables, Views, Schemas, Columns, TableProperties, Catalogs, Functions, Partitions, CreateTable };
+  enum class Kind { Tables, Views, Schemas, Columns, TableProperties, Catalogs, Functions, Partitions, CreateTable, CurrentNamespace };
   Kind kind = Kind::Tables;
+  bool userFunctions = true;    // SHOW USER FUNCTIONS, or all
+  bool systemFunctions = true;  // SHOW SYSTEM FUNCTIONS, or all
   Name name = {};  // the schema or table asked about, empty: the current schema
   std::optional<std::string> pattern = {};  // LIKE
   std::optional<std::string> key = {};      // of SHOW TBLPROPERTIES t ('key')

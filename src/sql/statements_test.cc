@@ -77,6 +77,8 @@ TEST(Statements, views) {
   const auto view = parsed<CreateView>("CREATE OR REPLACE TEMP VIEW v AS SELECT a  FROM t");
   EXPECT_TRUE(view.temporary && view.orReplace);
   EXPECT_EQ(view.queryText, "SELECT a  FROM t");
+  EXPECT_EQ(parsed<CreateView>("CREATE VIEW v (a, b COMMENT 'x') AS SELECT 1, 2").columnComments,
+            (std::vector<std::optional<std::string>>{std::nullopt, "x"}));
   EXPECT_EQ(parsed<CreateView>("CREATE TEMPORARY VIEW v USING json OPTIONS (path '/x')").options, (Properties{{"path", "/x"}}));
   EXPECT_TRUE(parsed<DropTable>("DROP VIEW IF EXISTS v").isView);
 }
@@ -89,6 +91,9 @@ TEST(Statements, schemasAndShow) {
   EXPECT_EQ(parsed<ShowTables>("SHOW DATABASES").kind, ShowTables::Kind::Schemas);
   EXPECT_EQ(parsed<ShowTables>("SHOW COLUMNS FROM t IN s").name, (Name{"s", "t"}));
   EXPECT_EQ(parsed<ShowTables>("SHOW TBLPROPERTIES t ('k')").key, "k");
+  EXPECT_EQ(parsed<ShowTables>("SHOW CURRENT NAMESPACE").kind, ShowTables::Kind::CurrentNamespace);
+  EXPECT_FALSE(parsed<ShowTables>("SHOW USER FUNCTIONS").systemFunctions);
+  EXPECT_FALSE(parsed<ShowTables>("SHOW SYSTEM FUNCTIONS LIKE 'a*'").userFunctions);
   EXPECT_TRUE(parsed<DescribeTable>("DESC EXTENDED t").extended);
   EXPECT_EQ(parsed<DescribeHistory>("DESCRIBE HISTORY delta.`/x` LIMIT 2").limit, 2);
   EXPECT_EQ(parsed<DescribeDetail>("DESCRIBE DETAIL t").table, Name{"t"});
@@ -169,6 +174,10 @@ TEST(Statements, alterTable) {
   EXPECT_EQ(parsed<AlterTable>("ALTER TABLE t ALTER COLUMN v SET DEFAULT 'later'").setDefault, "'later'");
   EXPECT_EQ(parsed<AlterTable>("ALTER TABLE t ALTER COLUMN id TYPE BIGINT").newType->simpleString(), "bigint");
   EXPECT_EQ(parsed<AlterTable>("ALTER TABLE t SET TBLPROPERTIES ('a'='b')").properties, (Properties{{"a", "b"}}));
+  EXPECT_EQ(parsed<AlterTable>("ALTER TABLE t SET TBLPROPERTIES ('a' 'b', 'c'='d' 'e')").properties,
+            (Properties{{"a", "b"}, {"c", "de"}}));
+  EXPECT_EQ(parsed<CreateView>("CREATE TEMPORARY VIEW v USING json OPTIONS ('path' '/x')").options,
+            (Properties{{"path", "/x"}}));
   EXPECT_EQ(parsed<AlterTable>("ALTER TABLE t UNSET TBLPROPERTIES IF EXISTS ('a')").keys, Parts{"a"});
   const auto check = parsed<AlterTable>("ALTER TABLE t ADD CONSTRAINT c CHECK (length(a) < 4 OR b)");
   EXPECT_EQ(check.checkText, "length(a) < 4 OR b");
@@ -190,6 +199,13 @@ TEST(Statements, others) {
   EXPECT_EQ(conditionOf("SELEC 1"), "PARSE_SYNTAX_ERROR");
   EXPECT_EQ(conditionOf("SELECT 1; SELECT 2"), "PARSE_SYNTAX_ERROR");
   EXPECT_EQ(conditionOf("ANALYZE TABLE t COMPUTE STATISTICS"), "UNSUPPORTED_FEATURE.THALWEG");
+}
+
+TEST(Statements, aViewsTextTakesNoParameters) {
+  for (const char* text :
+       {"CREATE VIEW v AS SELECT :p AS a", "CREATE TEMPORARY VIEW v AS SELECT 1 FROM (SELECT ?)", "ALTER VIEW v AS SELECT :p"}) {
+    EXPECT_EQ(conditionOf(text), "UNSUPPORTED_FEATURE.PARAMETER_MARKER_IN_UNEXPECTED_STATEMENT") << text;
+  }
 }
 
 }  // namespace

@@ -14,10 +14,10 @@ struct LoggedState {
   StateFormat format;
 };
 
-// Settings that the log lacks have the value that Spark assumes for them then (docs of Spark's offset log:
-// lz4, merge operator version 1, HDFS-backed). Throws Error UNSUPPORTED_FEATURE for other providers and
-// codecs, for rows in Avro (spark.sql.streaming.stateStore.encodingFormat) and for values with checksums
-// (stateStore.rowChecksum.enabled).
+// Settings that the log lacks have the value that Spark assumes for them then: lz4, merge operator version 1,
+// and, where Spark would ask the session, the default provider. Throws Error UNSUPPORTED_FEATURE for other
+// providers and codecs, for rows in Avro (spark.sql.streaming.stateStore.encodingFormat) and for values with
+// checksums (stateStore.rowChecksum.enabled).
 LoggedState loggedState(const std::map<std::string, std::string>& configuration, SchemaPtr keySchema,
                         int numColsPrefixKey);
 

@@ -1,6 +1,7 @@
 #include "state/operator_metadata.h"
 
 #include <charconv>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -17,11 +18,28 @@ namespace {
               {{"fileToRead", path}});
 }
 
+// What is believed of a store: its name becomes a folder, its partitions are gone through one by one.
+constexpr int kMaxPartitions = 1'000'000;
+bool isCredible(const StateStoreInfo& info) {
+  const std::string& name = info.storeName;
+  return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+         name.find('\0') == std::string::npos && info.numPartitions > 0 && info.numColsPrefixKey >= 0;
+}
+
+// A whole number from 0 to `most`, else −1: checked before it is narrowed.
+int countOf(const nlohmann::json& number, int most) {
+  if (!number.is_number_integer()) return -1;
+  if (number.is_number_unsigned() && number.get<uint64_t>() > static_cast<uint64_t>(most)) return -1;
+  const auto count = number.get<int64_t>();
+  return count >= 0 && count <= most ? static_cast<int>(count) : -1;
+}
+
 StateStoreInfo storeInfo(const nlohmann::json& json) {
   StateStoreInfo info;
   info.storeName = json.at("storeName");
-  info.numColsPrefixKey = json.value("numColsPrefixKey", 0);
-  info.numPartitions = json.at("numPartitions");
+  if (json.contains("numColsPrefixKey"))
+    info.numColsPrefixKey = countOf(json.at("numColsPrefixKey"), std::numeric_limits<int>::max());
+  info.numPartitions = countOf(json.at("numPartitions"), kMaxPartitions);
   if (json.contains("stateSchemaFilePaths"))
     info.schemaFilePaths = json.at("stateSchemaFilePaths").get<std::vector<std::string>>();
   return info;
@@ -53,7 +71,11 @@ OperatorMetadata parseOperatorMetadata(std::string_view text, const std::string&
     OperatorMetadata metadata;
     metadata.operatorId = json.at("operatorInfo").at("operatorId");
     metadata.operatorName = json.at("operatorInfo").at("operatorName");
-    for (const nlohmann::json& store : json.at("stateStoreInfo")) metadata.stores.push_back(storeInfo(store));
+    for (const nlohmann::json& store : json.at("stateStoreInfo")) {
+      metadata.stores.push_back(storeInfo(store));
+      if (!isCredible(metadata.stores.back()))
+        throwCorrupt(path, "a store's name or number of partitions is none");
+    }
     metadata.propertiesJson = json.value("operatorPropertiesJson", std::string());
     return metadata;
   } catch (const nlohmann::json::exception&) {

@@ -1,7 +1,12 @@
 #include "state/rocksdb_snapshot.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
@@ -39,28 +44,53 @@ std::string dataFilePath(const std::string& storeFolder, const std::string& stor
   return storeFolder + "/SSTs/" + storedName;
 }
 
+[[noreturn]] void throwUnwritable(const fs::path& path) {
+  throw Error("STORAGE_FAILURE", "The file " + path.string() + " could not be written.",
+              {{"path", path.string()}});
+}
+
 void writeLocal(const fs::path& path, std::string_view bytes) {
   std::ofstream out(path, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();
-  if (!out)
-    throw Error("STORAGE_FAILURE", "The file " + path.string() + " could not be written.",
-                {{"path", path.string()}});
+  if (!out) throwUnwritable(path);
 }
 
+void writeAll(int file, const uint8_t* bytes, int64_t size, const fs::path& path) {
+  while (size > 0) {
+    const ssize_t written = ::write(file, bytes, static_cast<size_t>(size));
+    if (written < 0 && errno != EINTR) throwUnwritable(path);
+    if (written <= 0) continue;
+    bytes += written;
+    size -= written;
+  }
+}
+
+// The target must be new: whatever has its name, a link into the checkpoint above all, is not written
+// through.
 void copyToLocal(FileSystem& fileSystem, const std::string& path, const fs::path& target) {
   const auto input = fileSystem.openInput(path);
-  std::ofstream out(target, std::ios::binary);
-  for (int64_t position = 0;;) {
-    const auto piece = valueOrThrow(input->ReadAt(position, kCopyBytes));
-    if (piece->size() == 0) break;
-    out.write(reinterpret_cast<const char*>(piece->data()), piece->size());
-    position += piece->size();
+  const int file = ::open(target.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0) throwUnwritable(target);
+  try {
+    for (int64_t position = 0;;) {
+      const auto piece = valueOrThrow(input->ReadAt(position, kCopyBytes));
+      if (piece->size() == 0) break;
+      writeAll(file, piece->data(), piece->size(), target);
+      position += piece->size();
+    }
+  } catch (...) {
+    ::close(file);
+    throw;
   }
-  out.close();
-  if (!out)
-    throw Error("STORAGE_FAILURE", "The file " + target.string() + " could not be written.",
-                {{"path", target.string()}});
+  if (::close(file) != 0) throwUnwritable(target);
+}
+
+// False where the folder's file system has no links.
+bool linkTo(const std::string& path, const fs::path& link) {
+  if (::symlink(path.c_str(), link.c_str()) == 0) return true;
+  if (errno != EPERM && errno != EOPNOTSUPP) throwUnwritable(link);
+  return false;
 }
 
 void putLocal(FileSystem& fileSystem, const fs::path& source, const std::string& path) {
@@ -95,12 +125,15 @@ SnapshotMetadata parseSnapshotMetadata(std::string_view text) {
     if (json.contains("logFiles") && !json.at("logFiles").empty())
       throw unsupported("RocksDB snapshots with write-ahead logs");
     SnapshotMetadata metadata;
+    std::set<std::string> localNames;
     metadata.numKeys = json.value("numKeys", int64_t{-1});
     for (const nlohmann::json& file : json.at("sstFiles")) {
       SnapshotMetadata::DataFile data{file.at("localFileName"), file.at("dfsSstFileName"),
                                       file.at("sizeBytes")};
       checkName(data.localName);
       checkName(data.storedName);
+      if (!localNames.insert(data.localName).second)
+        throwCorrupt("it names the data file \"" + data.localName + "\" twice");
       metadata.dataFiles.push_back(std::move(data));
     }
     return metadata;
@@ -139,6 +172,10 @@ void unpackSnapshot(FileSystem& fileSystem, const std::string& storeFolder, cons
   const auto found = entries.find(kMetadataName);
   if (found == entries.end()) throwCorrupt("it has no metadata");
   const SnapshotMetadata metadata = parseSnapshotMetadata(found->second);
+  for (const SnapshotMetadata::DataFile& file : metadata.dataFiles) {
+    if (entries.contains(file.localName))
+      throwCorrupt("it has the data file \"" + file.localName + "\" twice");
+  }
   for (const auto& [name, contents] : entries) {
     checkName(name);
     if (name != kMetadataName) writeLocal(fs::path(target) / name, contents);
@@ -153,9 +190,7 @@ void unpackSnapshot(FileSystem& fileSystem, const std::string& storeFolder, cons
                    " bytes instead of " + std::to_string(file.sizeBytes));
     }
     const fs::path link = fs::path(target) / file.localName;
-    std::error_code error;
-    if (local) fs::create_symlink(path, link, error);
-    if (!local || error) copyToLocal(fileSystem, path, link);
+    if (!local || !linkTo(path, link)) copyToLocal(fileSystem, path, link);
   }
 }
 

@@ -22,7 +22,8 @@ struct SnapshotMetadata {
 };
 
 // The file `metadata`: a line "v1", then JSON. Foreign bytes: throws Error STATE_STORE_CHECKPOINT_CORRUPT
-// with a reason; UNSUPPORTED_FEATURE where there are column families or write-ahead logs.
+// with a reason, also where a name leads out of its folder or a local name is given twice;
+// UNSUPPORTED_FEATURE where there are column families or write-ahead logs.
 SnapshotMetadata parseSnapshotMetadata(std::string_view text);
 std::string formatSnapshotMetadata(const SnapshotMetadata& metadata);
 
@@ -30,8 +31,8 @@ std::string formatSnapshotMetadata(const SnapshotMetadata& metadata);
 SnapshotMetadata readSnapshotMetadata(FileSystem& fileSystem, const std::string& zipPath);
 
 // Lays a snapshot's files out in `target` (an existing folder of local disk) so that RocksDB can open it.
-// Data files of local disk are linked to, not copied: open it for reading only. Throws Error
-// STATE_STORE_CHECKPOINT_CORRUPT with a reason.
+// Data files of local disk are linked to, not copied: open it for reading only. Nothing that is in `target`
+// already is written to. Throws Error STATE_STORE_CHECKPOINT_CORRUPT with a reason.
 void unpackSnapshot(FileSystem& fileSystem, const std::string& storeFolder, const std::string& zipPath,
                     const std::string& target);
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "columnar/binary_row.h"
 #include "common/error.h"
 #include "common/logging.h"
 #include "common/uuid.h"
@@ -115,12 +116,6 @@ class SnapshotBuilder {
   int64_t numEntries_ = 0;
 };
 
-std::vector<DataTypePtr> keyTypes(const StateFormat& format) {
-  std::vector<DataTypePtr> types;
-  for (const StructField& field : format.keySchema->fields()) types.push_back(field.type);
-  return types;
-}
-
 }  // namespace
 
 RocksDbStateFiles::RocksDbStateFiles(std::shared_ptr<FileSystem> fileSystem, StateStoreId id,
@@ -128,7 +123,13 @@ RocksDbStateFiles::RocksDbStateFiles(std::shared_ptr<FileSystem> fileSystem, Sta
     : VersionedStateFiles(std::move(fileSystem), std::move(id), std::move(format), {"changelog", "zip"}),
       temporaryFolder_(std::move(temporaryFolder)) {
   const int numPrefix = this->format().numColsPrefixKey;
-  if (numPrefix > 0) splitter_.emplace(keyTypes(this->format()), static_cast<size_t>(numPrefix));
+  if (numPrefix == 0) return;
+  std::vector<DataTypePtr> types = fieldTypes(*this->format().keySchema);
+  if (numPrefix < 0 || static_cast<size_t>(numPrefix) > types.size()) {
+    throwCorrupt("The operator metadata of the state in " + folder() +
+                 " counts more columns than its keys have.");
+  }
+  splitter_.emplace(std::move(types), static_cast<size_t>(numPrefix));
 }
 
 void RocksDbStateFiles::storedKey(std::string_view key, std::string* out) const {

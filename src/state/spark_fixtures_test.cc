@@ -102,8 +102,7 @@ TEST_P(SparkFixtures, KeysLieInThePartitionOfTheirHash) {
   // columns, which for sessions and the values of joins are not the whole key.
   for (const auto& [name, store] : recorded_.at("stores").items()) {
     const StateSchema schema = *readStateSchema(*fileSystem_, storeId(name, 0));
-    std::vector<DataTypePtr> types;
-    for (const StructField& field : schema.key->fields()) types.push_back(field.type);
+    std::vector<DataTypePtr> types = fieldTypes(*schema.key);
     std::vector<std::string> bytes;
     for (const json& row : store.at("rows")) bytes.push_back(fromHex(row[1]));
     BinaryRowDecoder decoder(types, BinaryRowDecoder::Role::Key, arrow::default_memory_pool());
@@ -125,9 +124,7 @@ TEST_P(SparkFixtures, RowsDecodeToSparksValuesAndBack) {
   for (const auto& [name, store] : recorded_.at("stores").items()) {
     const StateSchema schema = *readStateSchema(*fileSystem_, storeId(name, 0));
     for (const bool key : {true, false}) {
-      std::vector<DataTypePtr> types;
-      for (const StructField& field : (key ? schema.key : schema.value)->fields())
-        types.push_back(field.type);
+      const std::vector<DataTypePtr> types = fieldTypes(*(key ? schema.key : schema.value));
       std::vector<std::string> bytes;
       for (const json& row : store.at("rows")) bytes.push_back(fromHex(row[key ? 1 : 2]));
       BinaryRowDecoder decoder(types, BinaryRowDecoder::Role::Value, arrow::default_memory_pool());

@@ -167,7 +167,7 @@ class ZstdDecompressor : public StateDecompressor {
       pending_ = ZSTD_decompressStream(context_.get(), &out, &rest_);
       if (ZSTD_isError(pending_))
         throwCorrupt(std::string("its zstd stream is broken: ") + ZSTD_getErrorName(pending_));
-      full_ = out.pos == out.size;
+      full_ = pending_ != 0 && out.pos == out.size;
       if (out.pos > 0) return {block_.data(), out.pos};
     }
   }
@@ -178,7 +178,7 @@ class ZstdDecompressor : public StateDecompressor {
   std::string block_;
   ZSTD_inBuffer rest_{nullptr, 0, 0};
   size_t pending_ = 1;  // not 0 until a frame has ended
-  bool full_ = false;   // the last output filled its buffer: more may be waiting
+  bool full_ = false;   // the last output filled its buffer inside a frame: more may be waiting
 };
 
 std::unique_ptr<StateDecompressor> make(StateCodec codec, Input input) {

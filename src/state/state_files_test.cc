@@ -1,5 +1,6 @@
 #include "state/state_files.h"
 
+#include <cerrno>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 #include "common/error.h"
 #include "common/fault_points.h"
 #include "state/test_support.h"
+#include "storage/fault_file_system.h"
 #include "types/ddl.h"
 
 namespace thalweg {
@@ -231,6 +233,29 @@ TEST_P(StateFilesTest, AFailureAroundThePublicationLeavesTheOldOrTheNewFile) {
   failsAt("stateSnapshot.after", [&] { files->writeSnapshot(1, entriesOf({{row(2), row(2)}})); });
   EXPECT_EQ(files->latestVersions().latestSnapshot, 1);
   EXPECT_EQ(loadState(*files, 1), (StateMap{{row(2), row(2)}}));
+}
+
+TEST_P(StateFilesTest, AFullDiskLeavesTheVersionsBeforeIt) {
+  const auto faulty = std::make_shared<FaultFileSystem>(fileSystem_);
+  fileSystem_ = faulty;
+  const auto files = open();
+  writeVersions(*files, 3);
+  for (const FileOperation operation : {FileOperation::WriteAtomically, FileOperation::OpenOutput,
+                                        FileOperation::StreamWrite, FileOperation::StreamClose}) {
+    faulty->clear();
+    faulty->inject({operation, faulty->calls(operation) + 1, ENOSPC, 1, false});
+    const std::string condition = conditionOf([&] { files->writeSnapshot(3, entriesOf(byVersion_[3])); });
+    // The HDFS-backed provider has one file to write, RocksDB's data files go through a stream first.
+    if (hdfs() && operation != FileOperation::WriteAtomically) continue;
+    EXPECT_NE(condition, "no error") << static_cast<int>(operation);
+    EXPECT_EQ(files->latestVersions().latestSnapshot, 0) << static_cast<int>(operation);
+    EXPECT_EQ(loadState(*files, 3), byVersion_[3]);
+  }
+  faulty->clear();
+  faulty->inject(
+      {FileOperation::WriteAtomically, faulty->calls(FileOperation::WriteAtomically) + 1, ENOSPC, 1, false});
+  EXPECT_NE(conditionOf([&] { files->writeChanges(4, {}); }), "no error");
+  EXPECT_EQ(files->latestVersions().latest, 3);
 }
 
 TEST_P(StateFilesTest, ForeignFilesInTheFolderAreLeftAlone) {

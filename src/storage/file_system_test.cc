@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "common/error.h"
+#include "common/testing/condition_of.h"
 #include "common/uuid.h"
 #include "storage/fault_file_system.h"
 #include "storage/file_system.h"
@@ -20,15 +21,6 @@
 
 namespace thalweg {
 namespace {
-
-std::string conditionOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.condition();
-  }
-  return "none";
-}
 
 class TemporaryFolder {
  public:

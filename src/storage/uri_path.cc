@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "common/hex.h"
+
 namespace thalweg {
 namespace {
 
@@ -10,13 +12,6 @@ bool isLegalInUriPath(unsigned char c) {
   if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')) return true;
   return c != 0 &&
          std::string_view("_-!.~'()*,;:$&+=@/").find(static_cast<char>(c)) != std::string_view::npos;
-}
-
-int hexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 }  // namespace

@@ -64,6 +64,11 @@ DataTypePtr fromArrowType(const arrow::DataType& type) {
     case arrow::Type::DECIMAL64:
     case arrow::Type::DECIMAL128: {
       const auto& decimal = static_cast<const arrow::DecimalType&>(type);
+      // Arrow has decimals that Spark has not: negative scales, and scales beyond the precision.
+      if (decimal.precision() < 1 || decimal.precision() > 38 || decimal.scale() < 0 || decimal.scale() > decimal.precision()) {
+        throw Error("UNSUPPORTED_DATATYPE", "Spark has no type for the Arrow type " + type.ToString() + ".",
+                    {{"typeName", type.ToString()}});
+      }
       return DataType::decimal(decimal.precision(), decimal.scale());
     }
     case arrow::Type::STRING:

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
+#include "common/json_text.h"
 #include "common/options.h"
 #include "types/schema_json.h"
 
@@ -139,7 +140,7 @@ class DdlParser {
         if (!acceptWord("null")) throw syntaxError();
         field.nullable = false;
       } else if (acceptWord("comment")) {
-        field.metadata = nlohmann::json{{"comment", parseQuoted()}}.dump();
+        field.metadata = toJsonText(nlohmann::json{{"comment", parseQuoted()}});
       } else {
         return field;
       }
@@ -241,7 +242,7 @@ std::string quotedName(const std::string& name) {
 
 std::string commentOf(const StructField& field) {
   if (field.metadata.empty()) return "";
-  const auto metadata = nlohmann::json::parse(field.metadata, nullptr, false);
+  const auto metadata = parseJson(field.metadata);
   if (!metadata.is_object() || !metadata.contains("comment") || !metadata["comment"].is_string()) return "";
   std::string escaped;
   for (char c : metadata["comment"].get<std::string>()) {

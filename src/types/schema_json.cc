@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
+#include "common/json_text.h"
 
 namespace thalweg {
 namespace {
@@ -21,7 +22,7 @@ Error parseError(std::string_view json, const std::string& why) {
 void appendType(const DataType& type, std::string* out);
 
 void appendField(const StructField& field, std::string* out) {
-  *out += "{\"name\":" + Json(field.name).dump(-1, ' ', false, Json::error_handler_t::replace) + ",\"type\":";
+  *out += "{\"name\":" + quotedJson(field.name) + ",\"type\":";
   appendType(*field.type, out);
   *out += std::string(",\"nullable\":") + (field.nullable ? "true" : "false") +
           ",\"metadata\":" + (field.metadata.empty() ? "{}" : field.metadata) + "}";
@@ -106,11 +107,8 @@ std::string toSchemaJson(const DataType& type) {
 
 DataTypePtr parseSchemaJson(std::string_view json) {
   try {
-    // nlohmann recurses on nesting: bound the depth before the whole tree is built.
-    int depth = 0;
-    auto bounded = [&](int d, Json::parse_event_t, Json&) {
-      depth = std::max(depth, d);
-      if (d > kMaxDepth) throw parseError(json, "it is nested too deeply");
+    auto bounded = [&](int depth, Json::parse_event_t, Json&) {
+      if (depth > kMaxDepth) throw parseError(json, "it is nested too deeply");
       return true;
     };
     return typeFromJson(Json::parse(json, bounded), json, 0);

@@ -7,6 +7,7 @@
 #include <date/tz.h>
 
 #include "common/error.h"
+#include "types/text/calendar.h"
 
 namespace thalweg {
 
@@ -18,13 +19,7 @@ struct TimeZone::Rules {
 
 namespace {
 
-constexpr int64_t kMicrosPerSecond = 1'000'000;
 constexpr int32_t kMaxOffset = 18 * 3600;
-
-int64_t floorDiv(int64_t value, int64_t divisor) {
-  const int64_t quotient = value / divisor;
-  return quotient * divisor > value ? quotient - 1 : quotient;
-}
 
 std::optional<int> parseNumber(std::string_view text) {
   if (text.empty() || text.size() > 2) return std::nullopt;
@@ -117,7 +112,7 @@ bool TimeZone::isUtc() const { return !rules_->region && rules_->fixedOffset == 
 
 int32_t TimeZone::offsetSeconds(int64_t utcMicros) const {
   if (!rules_->region) return rules_->fixedOffset;
-  const date::sys_seconds instant{std::chrono::seconds(floorDiv(utcMicros, kMicrosPerSecond))};
+  const date::sys_seconds instant{std::chrono::seconds(floorDivide(utcMicros, kMicrosPerSecond))};
   return static_cast<int32_t>(rules_->region->get_info(instant).offset.count());
 }
 
@@ -127,7 +122,7 @@ int64_t TimeZone::toLocalMicros(int64_t utcMicros) const {
 
 int64_t TimeZone::toUtcMicros(int64_t localMicros) const {
   if (!rules_->region) return localMicros - rules_->fixedOffset * kMicrosPerSecond;
-  const date::local_seconds local{std::chrono::seconds(floorDiv(localMicros, kMicrosPerSecond))};
+  const date::local_seconds local{std::chrono::seconds(floorDivide(localMicros, kMicrosPerSecond))};
   // In a gap and in an overlap alike java.time takes the offset in force before the transition.
   const date::local_info info = rules_->region->get_info(local);
   return localMicros - info.first.offset.count() * kMicrosPerSecond;

@@ -54,7 +54,9 @@ class Server:
         self.process = ends_with_us(subprocess.Popen([program, "serve", "--port", "0", "--log-level", "warn", "--conf",
                                                       "spark.sql.streaming.minBatchesToRetain=5", *arguments],
                                                      stdout=subprocess.PIPE, text=True, env=environment))
-        self.url = self.process.stdout.readline().split()[-1]
+        announcement = self.process.stdout.readline().split()
+        assert announcement, "the server did not start"
+        self.url = announcement[-1]
 
     def kill(self):
         self.process.kill()
@@ -65,13 +67,17 @@ class Server:
         assert self.process.wait(20) == 0, "the server did not stop cleanly"
 
 
+def clicks_from(spark, bootstrap_servers, records_per_batch):
+    records = (spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap_servers).option("subscribe", "clicks")
+               .option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", records_per_batch).load())
+    return (records.select(F.from_json(F.col("value").cast("string"), CLICK).alias("click"), "partition", "offset")
+            .select("click.*", "partition", "offset").withColumn("ingested_at", F.current_timestamp()))
+
+
 def run_job(url, bootstrap_servers, folder, records_per_batch):
     """The job: what Kafka has now, into folder/table. Returns when it is done; raises the query's error."""
     spark = SparkSession.builder.remote(url).create()
-    records = (spark.readStream.format("kafka").option("kafka.bootstrap.servers", bootstrap_servers).option("subscribe", "clicks")
-               .option("startingOffsets", "earliest").option("maxOffsetsPerTrigger", records_per_batch).load())
-    clicks = (records.select(F.from_json(F.col("value").cast("string"), CLICK).alias("click"), "partition", "offset")
-              .select("click.*", "partition", "offset").withColumn("ingested_at", F.current_timestamp()))
+    clicks = clicks_from(spark, bootstrap_servers, records_per_batch)
     query = (clicks.writeStream.format("delta").option("checkpointLocation", f"{folder}/checkpoint")
              .trigger(availableNow=True).start(f"{folder}/table"))
     query.awaitTermination()

@@ -126,7 +126,8 @@ def main():
         root, outside = f"{folder}/root", f"{folder}/outside"
         os.mkdir(root)
         os.mkdir(outside)
-        server = Server(sys.argv[1], arguments=["--allowed-root", root])
+        # Relative: to where the server starts.
+        server = Server(sys.argv[1], arguments=["--allowed-root", os.path.relpath(root)])
         spark = SparkSession.builder.remote(server.url).create()
         given = {"spark": spark, "server": server, "root": root, "outside": outside}
         failed = []

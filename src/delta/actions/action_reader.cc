@@ -57,10 +57,9 @@ dom::object asObject(std::string_view field, dom::element value) {
 PartitionValues asPartitionValues(std::string_view field, dom::element value) {
   PartitionValues values;
   for (const auto [key, element] : asObject(field, value)) {
-    // An empty text means null for every type.
+    // An empty text stays: what it means depends on the column's type.
     std::optional<std::string> text;
     if (!element.is_null()) text = asString(field, element);
-    if (text && text->empty()) text.reset();
     values.insert_or_assign(std::string(key), std::move(text));
   }
   return values;

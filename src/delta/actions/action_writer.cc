@@ -1,6 +1,6 @@
 #include "delta/actions/action_writer.h"
 
-#include <nlohmann/json.hpp>
+#include "common/json_text.h"
 
 namespace thalweg::delta {
 namespace {
@@ -167,7 +167,7 @@ void appendJsonString(std::string& out, std::string_view text) {
     out += '"';
     return;
   }
-  out += nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  out += quotedJson(text);
 }
 
 void appendJson(std::string& out, const Metadata& metadata) {

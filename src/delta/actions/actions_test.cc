@@ -30,7 +30,7 @@ TEST(ActionReader, ReadsEveryFieldOfAnAdd) {
       R"("deletionVector":{"storageType":"u","pathOrInlineDv":"ab^-aqEH.-t@S}K{vb[*k^","offset":4,"sizeInBytes":40,)"
       R"("cardinality":6},"baseRowId":7,"defaultRowCommitVersion":8,"clusteringProvider":"liquid","new":{"x":[1]}}})");
   EXPECT_EQ(add.path, "p=a%20b/f.parquet");
-  EXPECT_EQ(add.partitionValues, (PartitionValues{{"p", "a b"}, {"q", std::nullopt}, {"e", std::nullopt}}));
+  EXPECT_EQ(add.partitionValues, (PartitionValues{{"p", "a b"}, {"q", std::nullopt}, {"e", ""}}));
   EXPECT_EQ(add.size, 12);
   EXPECT_EQ(add.modificationTime, 34);
   EXPECT_FALSE(add.dataChange);

@@ -223,6 +223,22 @@ TEST_F(CommitTest, CheckpointEveryIntervalVersionsCarriesTheWholeState) {
   EXPECT_EQ(add->partitionValues, b.partitionValues);
 }
 
+// Other writers log an empty string as "": what it means depends on the column's type, so it must outlive a
+// checkpoint.
+TEST_F(CommitTest, AnEmptyPartitionValueStaysApartFromNull) {
+  create({{"delta.checkpointInterval", "2"}});
+  append(fileOf("empty", ""));
+  AddFile null = fileOf("null", "");
+  null.partitionValues = {{"x", std::nullopt}};
+  append(null);
+  ASSERT_TRUE(exists(classicCheckpointFileName(2)));
+  for (int64_t version = 0; version <= 2; ++version)
+    memory_->remove("/t/_delta_log/" + commitFileName(version));
+  const SnapshotPtr loaded = loadSnapshot(log_->table());
+  EXPECT_EQ(loaded->files().findLive("empty", "")->partitionValues, (PartitionValues{{"x", ""}}));
+  EXPECT_EQ(loaded->files().findLive("null", "")->partitionValues, (PartitionValues{{"x", std::nullopt}}));
+}
+
 TEST_F(CommitTest, ATornCheckpointIsPassedOver) {
   create({{"delta.checkpointInterval", "2"}});
   for (const char* name : {"a", "b", "c", "d"}) append(fileOf(name, "1"));
@@ -360,7 +376,28 @@ TEST_F(CommitTest, OfTwoCreatorsOneConflicts) {
   second.setMetadata(tableMetadata());
   const CommitOutcome outcome = second.commit();
   ASSERT_TRUE(std::holds_alternative<Conflicted>(outcome));
-  EXPECT_EQ(std::get<Conflicted>(outcome).error.condition(), "DELTA_PROTOCOL_CHANGED");
+  const Error& error = std::get<Conflicted>(outcome).error;
+  EXPECT_EQ(error.condition(), "DELTA_PROTOCOL_CHANGED");
+  EXPECT_EQ(error.kind(), ErrorKind::ConcurrentModification);
+  EXPECT_NE(error.text().find("created the table"), std::string::npos) << error.text();
+}
+
+// Delta 4.4 answers so in every save mode, whatever the two writers' schemas have in common.
+TEST_F(CommitTest, OfTwoFirstAppendsOneIsInTheTableAndTheOtherMayRunAgain) {
+  const auto appendTo = [&](SnapshotPtr readSnapshot, const std::string& path) {
+    Transaction transaction(log_, readSnapshot);
+    if (!readSnapshot) transaction.setMetadata(tableMetadata());
+    transaction.add(fileOf(path, "1"));
+    transaction.setOperation({"WRITE", {{"mode", jsonText("Append")}}, {}, {}});
+    return transaction.commit();
+  };
+  EXPECT_TRUE(std::holds_alternative<Committed>(appendTo(nullptr, "first")));
+  EXPECT_TRUE(std::holds_alternative<Conflicted>(appendTo(nullptr, "second")));
+  EXPECT_FALSE(exists(commitFileName(1)));
+  const SnapshotPtr table = loadSnapshot(log_->table());
+  EXPECT_EQ(table->numFiles(), 1);
+  EXPECT_TRUE(std::holds_alternative<Committed>(appendTo(table, "second")));
+  EXPECT_EQ(loadSnapshot(log_->table())->numFiles(), 2);
 }
 
 TEST_F(CommitTest, ALostAnswerIsResolvedByReadingBack) {

@@ -77,7 +77,15 @@ class Checker {
   std::optional<Error> protocol() const {
     const auto* changed = findAction<Protocol>(winner_);
     if (!changed) return std::nullopt;
-    bool conflicts = findAction<Protocol>(own_.actions) || !own_.readSnapshot || !before_;
+    if (!own_.readSnapshot) {
+      // Two creations hold two table ids: Delta takes one and refuses the other, whatever they have in
+      // common.
+      return conflict(
+          "DELTA_PROTOCOL_CHANGED", "that created the table, which this operation was about to create too",
+          "Nothing of this operation is in the table. Run it again, to go on with the table that is there "
+          "now; create a table before several writers start on it.");
+    }
+    bool conflicts = findAction<Protocol>(own_.actions) || !before_;
     if (!conflicts) conflicts = dropsFeature(before_->protocol(), *changed);
     if (!conflicts) {
       const auto* metadata = findAction<Metadata>(winner_);
@@ -88,8 +96,7 @@ class Checker {
       }
     }
     if (!conflicts) return std::nullopt;
-    return conflict("DELTA_PROTOCOL_CHANGED", "it created the table or changed its protocol",
-                    "Run the operation again.");
+    return conflict("DELTA_PROTOCOL_CHANGED", "it changed the table's protocol", "Run the operation again.");
   }
 
   std::optional<Error> metadata() const {

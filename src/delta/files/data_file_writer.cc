@@ -81,6 +81,16 @@ DataFileLayout makeDataFileLayout(Location table, const Metadata& metadata, cons
   return layout;
 }
 
+void removeUncommitted(const Location& table, const std::vector<AddFile>& files) noexcept {
+  for (const AddFile& file : files) {
+    try {
+      table.fileSystem->remove(table.path + "/" + decodeUriPath(file.path));
+    } catch (...) {
+      // Whoever gives up a write has an error of its own to tell.
+    }
+  }
+}
+
 DataFileWriter::DataFileWriter(const DataFileLayout& layout, PartitionValues values, int taskId)
     : layout_(layout), values_(std::move(values)) {
   passFaultPoint(FaultPoint::DataFileBefore);
@@ -91,7 +101,7 @@ DataFileWriter::DataFileWriter(const DataFileLayout& layout, PartitionValues val
   path_ = layout.table.path + "/" + relativePath_;
   const SchemaPtr stored = DataType::structOf(columnsOf(layout, *layout.physicalSchema, /*partition=*/false));
   const SchemaPtr logical = DataType::structOf(columnsOf(layout, *layout.schema, /*partition=*/false));
-  statistics_ = std::make_unique<StatisticsCollector>(stored, *logical, layout.statistics);
+  statistics_ = std::make_unique<FileStatistics>(*stored, *logical, layout.statistics);
   writer_ = std::make_unique<ParquetFileWriter>(layout.table.fileSystem->openOutput(path_), path_, stored,
                                                 layout.parquet);
 }
@@ -109,7 +119,6 @@ DataFileWriter::~DataFileWriter() {
 }
 
 void DataFileWriter::write(const arrow::RecordBatch& rows) {
-  statistics_->add(rows);
   writer_->write(rows);
   numRows_ += rows.num_rows();
   passFaultPoint(FaultPoint::DataFileDuring);
@@ -124,6 +133,7 @@ std::optional<AddFile> DataFileWriter::close() {
   if (numRows_ == 0) return std::nullopt;
   AddFile file;
   file.size = writer_->close();
+  file.stats = statistics_->toJson(numRows_, writer_->statistics());
   writer_.reset();
   const auto info = layout_.table.fileSystem->stat(path_);
   if (!info)
@@ -133,7 +143,6 @@ std::optional<AddFile> DataFileWriter::close() {
   file.path = encodeUriPath(relativePath_);
   file.partitionValues = values_;
   file.modificationTime = info->modificationTimeMs;
-  file.stats = statistics_->toJson();
   passFaultPoint(FaultPoint::DataFileAfter);
   return file;
 }

@@ -32,6 +32,10 @@ struct DataFileLayout {
 // From a table's metadata: mapping, statistics, the codec of delta.parquet.compression.codec.
 DataFileLayout makeDataFileLayout(Location table, const Metadata& metadata, const Protocol& protocol);
 
+// Removes data files that no commit names, as far as the store lets it: a file that stays is no part of the table, and vacuum
+// takes it.
+void removeUncommitted(const Location& table, const std::vector<AddFile>& files) noexcept;
+
 // Used by one thread. Passes the fault points DataFileBefore (nothing written), DataFileDuring (rows in hand)
 // and DataFileAfter (durable, not committed). A writer dropped without close() removes its file.
 class DataFileWriter {
@@ -55,7 +59,7 @@ class DataFileWriter {
   PartitionValues values_;
   std::string relativePath_;  // decoded
   std::string path_;
-  std::unique_ptr<StatisticsCollector> statistics_;
+  std::unique_ptr<FileStatistics> statistics_;
   std::unique_ptr<ParquetFileWriter> writer_;
   int64_t numRows_ = 0;
   bool closed_ = false;

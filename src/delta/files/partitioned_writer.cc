@@ -146,13 +146,7 @@ std::vector<AddFile> PartitionedWriter::close() {
 
 void PartitionedWriter::abort() noexcept {
   open_.clear();
-  for (const AddFile& file : finished_) {
-    try {
-      layout_.table.fileSystem->remove(layout_.table.path + "/" + decodeUriPath(file.path));
-    } catch (...) {
-      // A file without a commit is no part of the table; vacuum takes it.
-    }
-  }
+  removeUncommitted(layout_.table, finished_);
   finished_.clear();
 }
 

@@ -1,12 +1,10 @@
 #include "delta/files/statistics.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
+#include <functional>
 
-#include <arrow/array.h>
-#include <arrow/record_batch.h>
-#include <arrow/util/bit_run_reader.h>
 #include <arrow/util/decimal.h>
 #include <nlohmann/json.hpp>
 
@@ -21,227 +19,61 @@ std::string jsonString(std::string_view text) {
   return nlohmann::json(std::string(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-template <typename ArrowArray>
-struct NumberBounds {
-  using Value = typename ArrowArray::value_type;
-  Value min = std::numeric_limits<Value>::max();
-  Value max = std::numeric_limits<Value>::lowest();
-  bool any = false;
-
-  void addRun(const Value* values, int64_t count) {
-    Value low = min;
-    Value high = max;
-    for (int64_t i = 0; i < count; ++i) {
-      low = values[i] < low ? values[i] : low;
-      high = values[i] > high ? values[i] : high;
-    }
-    min = low;
-    max = high;
-    any = true;
-  }
-
-  void add(const arrow::Array& array) {
-    const auto* values = static_cast<const ArrowArray&>(array).raw_values();
-    if (array.null_count() == 0) {
-      if (array.length() > 0) addRun(values, array.length());
-      return;
-    }
-    arrow::internal::VisitSetBitRunsVoid(
-        array.null_bitmap_data(), array.offset(), array.length(),
-        [&](int64_t start, int64_t count) { addRun(values + start, count); });
-  }
-};
-
-// NaN is greater than every number, as in Spark's order.
-template <typename ArrowArray>
-struct FloatBounds {
-  using Value = typename ArrowArray::value_type;
-  Value min = std::numeric_limits<Value>::infinity();
-  Value max = -std::numeric_limits<Value>::infinity();
-  bool anyNumber = false;
-  bool anyNan = false;
-
-  void addRun(const Value* values, int64_t count) {
-    Value low = min;
-    Value high = max;
-    int64_t nans = 0;
-    for (int64_t i = 0; i < count; ++i) {
-      low = values[i] < low ? values[i] : low;
-      high = values[i] > high ? values[i] : high;
-      nans += values[i] != values[i];
-    }
-    min = low;
-    max = high;
-    anyNan |= nans > 0;
-    anyNumber |= nans < count;
-  }
-
-  void add(const arrow::Array& array) {
-    const auto* values = static_cast<const ArrowArray&>(array).raw_values();
-    if (array.null_count() == 0) {
-      addRun(values, array.length());
-      return;
-    }
-    arrow::internal::VisitSetBitRunsVoid(
-        array.null_bitmap_data(), array.offset(), array.length(),
-        [&](int64_t start, int64_t count) { addRun(values + start, count); });
-  }
-};
-
-struct DecimalBounds {
-  arrow::Decimal128 min;
-  arrow::Decimal128 max;
-  bool any = false;
-
-  void add(const arrow::Array& array) {
-    const auto& decimals = static_cast<const arrow::Decimal128Array&>(array);
-    for (int64_t i = 0; i < array.length(); ++i) {
-      if (array.IsNull(i)) continue;
-      const arrow::Decimal128 value(decimals.GetValue(i));
-      if (!any || value < min) min = value;
-      if (!any || value > max) max = value;
-      any = true;
-    }
-  }
-};
-
-// Compares eight bytes at once: most values are settled by their front.
-struct StringBounds {
-  std::string min;
-  std::string max;
-  uint64_t minFront = 0;
-  uint64_t maxFront = 0;
-  bool any = false;
-
-  static uint64_t frontOf(const uint8_t* text, size_t length, bool eightReadable) {
-    uint64_t front = 0;
-    if (eightReadable) {
-      std::memcpy(&front, text, 8);
-      front = __builtin_bswap64(front);
-      return length >= 8 ? front : length == 0 ? 0 : front & ~(~uint64_t{0} >> (8 * length));
-    }
-    for (size_t i = 0; i < std::min<size_t>(length, 8); ++i) front |= uint64_t{text[i]} << (56 - 8 * i);
-    return front;
-  }
-
-  void addValue(std::string_view value, uint64_t front) {
-    if (!any) {
-      min = max = value;
-      minFront = maxFront = front;
-      any = true;
-      return;
-    }
-    if (front < minFront || (front == minFront && value < min)) {
-      min = value;
-      minFront = front;
-    }
-    if (front > maxFront || (front == maxFront && value > max)) {
-      max = value;
-      maxFront = front;
-    }
-  }
-
-  void add(const arrow::Array& array) {
-    const auto& strings = static_cast<const arrow::BinaryArray&>(array);
-    const int32_t* offsets = strings.raw_value_offsets();
-    const auto* bytes = strings.value_data() ? strings.value_data()->data() : nullptr;
-    const int64_t readable = strings.value_data() ? strings.value_data()->size() : 0;
-    const bool nulls = array.null_count() > 0;
-    for (int64_t i = 0; i < array.length(); ++i) {
-      if (nulls && array.IsNull(i)) continue;
-      const auto length = static_cast<size_t>(offsets[i + 1] - offsets[i]);
-      const uint8_t* text = bytes + offsets[i];
-      addValue({reinterpret_cast<const char*>(text), length},
-               frontOf(text, length, offsets[i] + 8 <= readable));
-    }
-  }
-};
-
-using Bounds = std::variant<std::monostate, NumberBounds<arrow::Int8Array>, NumberBounds<arrow::Int16Array>,
-                            NumberBounds<arrow::Int32Array>, NumberBounds<arrow::Int64Array>,
-                            NumberBounds<arrow::Date32Array>, NumberBounds<arrow::TimestampArray>,
-                            FloatBounds<arrow::FloatArray>, FloatBounds<arrow::DoubleArray>, DecimalBounds,
-                            StringBounds>;
-
-Bounds boundsFor(const DataType& type) {
-  switch (type.id()) {
-    case TypeId::Byte:
-      return NumberBounds<arrow::Int8Array>();
-    case TypeId::Short:
-      return NumberBounds<arrow::Int16Array>();
-    case TypeId::Int:
-      return NumberBounds<arrow::Int32Array>();
-    case TypeId::Long:
-      return NumberBounds<arrow::Int64Array>();
-    case TypeId::Date:
-      return NumberBounds<arrow::Date32Array>();
-    case TypeId::Timestamp:
-    case TypeId::TimestampNtz:
-      return NumberBounds<arrow::TimestampArray>();
-    case TypeId::Float:
-      return FloatBounds<arrow::FloatArray>();
-    case TypeId::Double:
-      return FloatBounds<arrow::DoubleArray>();
-    case TypeId::Decimal:
-      return DecimalBounds();
-    case TypeId::String:
-      return StringBounds();
-    default:
-      return std::monostate();
-  }
-}
-
-// The JSON text of one end of a column's bounds, or nothing.
+// The JSON text of one end of a column's bounds, or nothing: not every type that has bounds in files has them
+// here.
 struct BoundText {
   const DataType& type;
   const StatisticsOptions& options;
   bool isMax;
 
-  std::optional<std::string> operator()(const std::monostate&) const { return std::nullopt; }
+  std::optional<std::string> operator()(std::monostate) const { return std::nullopt; }
 
-  template <typename ArrowArray>
-  std::optional<std::string> operator()(const NumberBounds<ArrowArray>& bounds) const {
-    if (!bounds.any) return std::nullopt;
-    const int64_t value = isMax ? bounds.max : bounds.min;
-    std::optional<std::string> text;
+  std::optional<std::string> operator()(int64_t value) const {
     switch (type.id()) {
+      case TypeId::Boolean:
+        return std::nullopt;
       case TypeId::Date:
-        text = dateText(value);
-        break;
+        return quoted(dateText(value), "");
       case TypeId::Timestamp:
-        text = timestampText(value, 'T', 3);
-        break;
+        return quoted(timestampText(value, 'T', 3), "Z");
       case TypeId::TimestampNtz:
-        text = timestampText(value, 'T', 3);
-        break;
+        return quoted(timestampText(value, 'T', 3), "");
       default:
         return std::to_string(value);
     }
+  }
+
+  std::optional<std::string> operator()(double value) const {
+    const std::string text =
+        type.id() == TypeId::Float ? javaText(static_cast<float>(value)) : javaText(value);
+    return std::isinf(value) ? jsonString(text) : text;
+  }
+
+  std::optional<std::string> operator()(__int128 value) const {
+    const arrow::Decimal128 decimal(static_cast<int64_t>(value >> 64), static_cast<uint64_t>(value));
+    return decimal.ToString(type.scale());
+  }
+
+  std::optional<std::string> operator()(const std::string& value) const {
+    if (type.id() != TypeId::String) return std::nullopt;
+    const auto text = isMax ? truncateMaximum(value, options.stringPrefixLength)
+                            : truncateMinimum(value, options.stringPrefixLength);
+    return quoted(text, "");
+  }
+
+  static std::optional<std::string> quoted(const std::optional<std::string>& text, const char* end) {
     if (!text) return std::nullopt;
-    return jsonString(*text + (type.id() == TypeId::Timestamp ? "Z" : ""));
-  }
-
-  template <typename ArrowArray>
-  std::optional<std::string> operator()(const FloatBounds<ArrowArray>& bounds) const {
-    if (!bounds.anyNumber && !bounds.anyNan) return std::nullopt;
-    if (!bounds.anyNumber || (isMax && bounds.anyNan)) return jsonString("NaN");
-    const auto value = isMax ? bounds.max : bounds.min;
-    return std::isinf(value) ? jsonString(javaText(value)) : javaText(value);
-  }
-
-  std::optional<std::string> operator()(const DecimalBounds& bounds) const {
-    if (!bounds.any) return std::nullopt;
-    return (isMax ? bounds.max : bounds.min).ToString(type.scale());
-  }
-
-  std::optional<std::string> operator()(const StringBounds& bounds) const {
-    if (!bounds.any) return std::nullopt;
-    const auto text = isMax ? truncateMaximum(bounds.max, options.stringPrefixLength)
-                            : truncateMinimum(bounds.min, options.stringPrefixLength);
-    if (!text) return std::nullopt;
-    return jsonString(*text);
+    return jsonString(*text + end);
   }
 };
+
+// NaN is greater than every number, as in Spark's order.
+std::optional<std::string> boundJson(const ParquetBounds& bounds, const DataType& type,
+                                     const StatisticsOptions& options, bool isMax) {
+  const bool anyNumber = !std::holds_alternative<std::monostate>(bounds.min);
+  if (bounds.hasNan && (isMax || !anyNumber)) return jsonString("NaN");
+  return std::visit(BoundText{type, options, isMax}, isMax ? bounds.max : bounds.min);
+}
 
 // A comma-separated list of dotted names, back-ticks around names that hold dots or commas.
 std::vector<std::vector<std::string>> parseColumnList(std::string_view text) {
@@ -264,7 +96,7 @@ std::vector<std::vector<std::string>> parseColumnList(std::string_view text) {
 
 }  // namespace
 
-class StatisticsCollector::Column {
+class FileStatistics::Column {
  public:
   // Null where no leaf below is indexed. `budget` counts the leaf columns that may still be indexed.
   static std::unique_ptr<Column> make(const StructField& field, const StructField& logical,
@@ -277,58 +109,29 @@ class StatisticsCollector::Column {
     if (field.type->id() == TypeId::Struct) {
       bool any = false;
       for (size_t i = 0; i < field.type->fields().size(); ++i) {
-        column->children_.push_back(
+        column->members_.push_back(
             make(field.type->fields()[i], logical.type->fields()[i], options, path, budget));
-        any |= column->children_.back() != nullptr;
+        any |= column->members_.back() != nullptr;
       }
       return any ? std::move(column) : nullptr;
     }
-    if (!isIndexed(options, path, budget)) return nullptr;
-    column->bounds_ = boundsFor(*field.type);
-    return column;
+    return isIndexed(options, path, budget) ? std::move(column) : nullptr;
   }
 
-  void add(const arrow::Array& array) {
-    if (type_->id() == TypeId::Struct) {
-      const auto& rows = static_cast<const arrow::StructArray&>(array);
-      for (size_t i = 0; i < children_.size(); ++i) {
-        if (!children_[i]) continue;
-        // A null struct makes its members null.
-        const auto member = rows.GetFlattenedField(static_cast<int>(i));
-        if (!member.ok())
-          throw Error("OUT_OF_MEMORY", "No memory for statistics: " + member.status().message());
-        children_[i]->add(**member);
-      }
-      return;
-    }
-    nullCount_ += array.null_count();
-    std::visit(
-        [&](auto& bounds) {
-          if constexpr (!std::is_same_v<std::decay_t<decltype(bounds)>, std::monostate>) bounds.add(array);
-        },
-        bounds_);
-  }
-
-  const std::string& name() const { return name_; }
-
-  std::optional<std::string> boundJson(const StatisticsOptions& options, bool isMax) const {
-    if (type_->id() != TypeId::Struct) return std::visit(BoundText{*type_, options, isMax}, bounds_);
-    return membersJson([&](const Column& child) { return child.boundJson(options, isMax); });
-  }
-
-  std::optional<std::string> nullCountJson() const {
-    if (type_->id() != TypeId::Struct) return std::to_string(nullCount_);
-    return membersJson([](const Column& child) { return child.nullCountJson(); });
-  }
-
-  template <typename Member>
-  static std::string objectJson(const std::vector<std::unique_ptr<Column>>& columns, const Member& member) {
+  // What `leaf` says of each indexed column of single values or lists, as nested JSON objects.
+  using Leaf =
+      std::function<std::optional<std::string>(const DataType& type, const ParquetColumnStatistics& column)>;
+  static std::string objectJson(const std::vector<std::unique_ptr<Column>>& columns,
+                                const std::vector<ParquetColumnStatistics>& written, const Leaf& leaf) {
     std::string json = "{";
-    for (const auto& column : columns) {
-      const auto text = column ? member(*column) : std::nullopt;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (!columns[i]) continue;
+      const auto text = columns[i]->type_->id() == TypeId::Struct
+                            ? objectJson(columns[i]->members_, written[i].members, leaf)
+                            : leaf(*columns[i]->type_, written[i]);
       if (!text) continue;
       if (json.size() > 1) json += ",";
-      json += jsonString(column->name()) + ":" + *text;
+      json += jsonString(columns[i]->name_) + ":" + *text;
     }
     return json + "}";
   }
@@ -347,45 +150,35 @@ class StatisticsCollector::Column {
     });
   }
 
-  template <typename Member>
-  std::string membersJson(const Member& member) const {
-    return objectJson(children_, member);
-  }
-
   std::string name_;
   DataTypePtr type_;
-  std::vector<std::unique_ptr<Column>> children_;
-  Bounds bounds_;
-  int64_t nullCount_ = 0;
+  std::vector<std::unique_ptr<Column>> members_;  // of a struct
 };
 
-StatisticsCollector::StatisticsCollector(SchemaPtr schema, const Schema& logicalSchema,
-                                         StatisticsOptions options)
-    : schema_(std::move(schema)), options_(std::move(options)) {
+FileStatistics::FileStatistics(const Schema& schema, const Schema& logicalSchema, StatisticsOptions options)
+    : options_(std::move(options)) {
   int64_t budget = options_.numIndexedColumns;
-  for (size_t i = 0; i < schema_->fields().size(); ++i) {
-    columns_.push_back(Column::make(schema_->fields()[i], logicalSchema.fields()[i], options_, {}, &budget));
+  for (size_t i = 0; i < schema.fields().size(); ++i) {
+    columns_.push_back(Column::make(schema.fields()[i], logicalSchema.fields()[i], options_, {}, &budget));
   }
 }
 
-StatisticsCollector::~StatisticsCollector() = default;
+FileStatistics::~FileStatistics() = default;
 
-void StatisticsCollector::add(const arrow::RecordBatch& rows) {
-  numRecords_ += rows.num_rows();
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    if (columns_[i]) columns_[i]->add(*rows.column(static_cast<int>(i)));
-  }
-}
-
-std::string StatisticsCollector::toJson() const {
+std::string FileStatistics::toJson(int64_t numRecords,
+                                   const std::vector<ParquetColumnStatistics>& written) const {
   const auto bound = [&](bool isMax) {
-    return Column::objectJson(columns_,
-                              [&](const Column& column) { return column.boundJson(options_, isMax); });
+    return Column::objectJson(columns_, written,
+                              [&](const DataType& type, const ParquetColumnStatistics& column) {
+                                return boundJson(column.bounds, type, options_, isMax);
+                              });
   };
-  std::string json = "{\"numRecords\":" + std::to_string(numRecords_);
+  std::string json = "{\"numRecords\":" + std::to_string(numRecords);
   json += ",\"minValues\":" + bound(false) + ",\"maxValues\":" + bound(true);
   json += ",\"nullCount\":" +
-          Column::objectJson(columns_, [](const Column& column) { return column.nullCountJson(); });
+          Column::objectJson(columns_, written, [](const DataType&, const ParquetColumnStatistics& column) {
+            return std::optional(std::to_string(column.nullCount));
+          });
   if (options_.tightBounds) json += ",\"tightBounds\":true";
   return json + "}";
 }

@@ -1,4 +1,4 @@
-// Delta's file statistics (numRecords, minValues, maxValues, nullCount), gathered while a file is written.
+// Delta's file statistics (numRecords, minValues, maxValues, nullCount), from what the Parquet writer saw.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <arrow/type_fwd.h>
-
 #include "delta/actions/actions.h"
+#include "formats/parquet/parquet_file.h"
 #include "types/data_type.h"
 
 namespace thalweg::delta {
@@ -25,26 +24,22 @@ struct StatisticsOptions {
 // From the table's delta.dataSkipping… properties and protocol. Column names there are logical.
 StatisticsOptions statisticsOptions(const Metadata& metadata, const Protocol& protocol);
 
-// Used by one thread.
-class StatisticsCollector {
+// Which columns of a table's data files have statistics, and their JSON.
+class FileStatistics {
  public:
-  // `schema` has the names that the statistics use (physical ones), in the order of the table;
+  // `schema` has the names that the statistics use (physical ones), in the order of the files;
   // `logicalSchema`, of the same shape, those that options name.
-  StatisticsCollector(SchemaPtr schema, const Schema& logicalSchema, StatisticsOptions options);
-  ~StatisticsCollector();
+  FileStatistics(const Schema& schema, const Schema& logicalSchema, StatisticsOptions options);
+  ~FileStatistics();
 
-  // Columns in the schema's order and Arrow types.
-  void add(const arrow::RecordBatch& rows);
-
-  // The JSON text. Bounds that have no exact text (invalid UTF-8, years beyond 9999) are left out.
-  std::string toJson() const;
+  // The JSON text for a file of that schema. Bounds that have no exact text (invalid UTF-8, years beyond
+  // 9999) are left out. From any thread.
+  std::string toJson(int64_t numRecords, const std::vector<ParquetColumnStatistics>& written) const;
 
   class Column;
 
  private:
-  SchemaPtr schema_;
   StatisticsOptions options_;
-  int64_t numRecords_ = 0;
   std::vector<std::unique_ptr<Column>> columns_;  // null: not indexed
 };
 

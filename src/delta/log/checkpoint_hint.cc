@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
+#include "common/json_text.h"
 #include "common/logging.h"
 #include "delta/log/log_files.h"
 
@@ -21,28 +22,9 @@ using Json = nlohmann::ordered_json;
 constexpr size_t kMaxHintBytes = 16 << 20;
 constexpr int kMaxDepth = 64;
 
-bool tooDeep(std::string_view text) {
-  int depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (inString) {
-      if (c == '\\') ++i;
-      if (c == '"') inString = false;
-    } else if (c == '"') {
-      inString = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kMaxDepth) return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
-}
-
 std::optional<Json> parseObject(std::string_view text) {
-  if (text.size() > kMaxHintBytes || tooDeep(text)) return std::nullopt;
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (text.size() > kMaxHintBytes) return std::nullopt;
+  Json json = parseOrderedJson(text, kMaxDepth);
   if (!json.is_object()) return std::nullopt;
   return json;
 }
@@ -149,7 +131,7 @@ std::string toCheckpointHintJson(const CheckpointHint& hint) {
   if (hint.sizeInBytes) object["sizeInBytes"] = *hint.sizeInBytes;
   if (hint.numOfAddFiles) object["numOfAddFiles"] = *hint.numOfAddFiles;
   object["checksum"] = checksumOf(object);
-  return object.dump();
+  return toJsonText(object);
 }
 
 std::optional<CheckpointHint> readCheckpointHint(FileSystem& fileSystem, const std::string& logPath) {

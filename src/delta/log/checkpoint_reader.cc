@@ -33,13 +33,6 @@ const std::vector<std::string>& wantedColumns() {
   return kColumns;
 }
 
-PartitionValues withoutEmpty(PartitionValues values) {
-  for (auto& [column, value] : values) {
-    if (value && value->empty()) value.reset();
-  }
-  return values;
-}
-
 std::map<std::string, std::string> withoutNulls(std::map<std::string, std::optional<std::string>> values) {
   std::map<std::string, std::string> result;
   for (auto& [key, value] : values) result.emplace_hint(result.end(), key, value.value_or(""));
@@ -109,7 +102,7 @@ class AddColumn {
     if (column_.isNull(row) || !path) return std::nullopt;
     AddFile add;
     add.path = std::move(*path);
-    add.partitionValues = withoutEmpty(partitionValues_.at(row));
+    add.partitionValues = partitionValues_.at(row);
     add.size = size_.at(row).value_or(0);
     add.modificationTime = modificationTime_.at(row).value_or(0);
     add.dataChange = false;
@@ -157,7 +150,7 @@ class RemoveColumn {
     remove.deletionTimestamp = deletionTimestamp_.at(row);
     remove.dataChange = false;
     remove.extendedFileMetadata = extendedFileMetadata_.at(row);
-    if (!partitionValues_.isNull(row)) remove.partitionValues = withoutEmpty(partitionValues_.at(row));
+    if (!partitionValues_.isNull(row)) remove.partitionValues = partitionValues_.at(row);
     remove.size = size_.at(row);
     remove.deletionVector = deletionVector_.at(row);
     remove.baseRowId = baseRowId_.at(row);
@@ -336,8 +329,14 @@ void readFile(FileSystem& fileSystem, const std::string& path, const ActionSink&
               const SidecarSink& sidecars) {
   if (path.ends_with(".json")) {
     readActions(fileSystem.readAll(path), path, sink, sidecars);
-  } else {
+    return;
+  }
+  try {
     ParquetCheckpointFile(fileSystem, path, sink, sidecars).read();
+  } catch (const Error& error) {
+    // What is wrong with a column is found where no file is known.
+    if (error.text().find(path) != std::string::npos) throw;
+    throw Error(error.condition(), "The checkpoint " + path + " cannot be read: " + error.text(), error.parameters());
   }
 }
 

@@ -1,14 +1,9 @@
 #include "delta/log/file_paths.h"
 
+#include "common/hex.h"
+
 namespace thalweg::delta {
 namespace {
-
-int hexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "common/error.h"
+#include "common/testing/condition_of.h"
 #include "delta/log/checkpoint_hint.h"
 #include "delta/log/file_paths.h"
 #include "delta/log/log_files.h"
@@ -28,15 +29,6 @@ std::shared_ptr<FileSystem> logOf(const std::vector<std::string>& names) {
 
 std::string v(int64_t version, const std::string& rest) {
   return firstNameOfVersion(version) + rest;
-}
-
-std::string conditionOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.condition();
-  }
-  return "";
 }
 
 TEST(LogFiles, ParsesTheProtocolsNames) {

@@ -9,12 +9,10 @@
 
 #include "common/error.h"
 #include "common/logging.h"
-#include "common/options.h"
 #include "delta/commit/transaction.h"
 #include "delta/files/data_file_writer.h"
 #include "delta/scan/data_file_reader.h"
 #include "delta/snapshot/table_features.h"
-#include "storage/uri_path.h"
 
 namespace thalweg::delta {
 namespace {
@@ -44,7 +42,8 @@ void pack(std::vector<AddFile> files, const CompactionRules& rules, std::vector<
   close();
 }
 
-// Writes files that are not in the table until the commit, and takes them away again unless it succeeds.
+// Writes files that are not in the table until the commit. They are taken away again unless they were handed over to it: a
+// commit that fails with an exception may be in the log all the same.
 class Rewrite {
  public:
   explicit Rewrite(const Snapshot& snapshot)
@@ -58,13 +57,7 @@ class Rewrite {
   Rewrite& operator=(const Rewrite&) = delete;
 
   ~Rewrite() {
-    for (const AddFile& file : written_) {
-      try {
-        writeLayout_.table.fileSystem->remove(writeLayout_.table.path + "/" + decodeUriPath(file.path));
-      } catch (...) {
-        // A file without a commit is no part of the table; vacuum takes it.
-      }
-    }
+    if (!handedOver_) discard();
   }
 
   void merge(const std::vector<AddFile>& files) {
@@ -83,13 +76,19 @@ class Rewrite {
   }
 
   const std::vector<AddFile>& written() const { return written_; }
-  void keep() { written_.clear(); }
+  void handOver() { handedOver_ = true; }
+
+  void discard() {
+    removeUncommitted(writeLayout_.table, written_);
+    written_.clear();
+  }
 
  private:
   TableLayoutPtr readLayout_;
   DataFileLayout writeLayout_;
   DataFileReadOptions options_;
   std::vector<AddFile> written_;
+  bool handedOver_ = false;
 };
 
 // As Delta says of an automatic OPTIMIZE; the sizes are those of the files made, at their quantiles.
@@ -112,11 +111,6 @@ Operation operationOf(const CompactionReport& report, std::vector<int64_t> sizes
                        {"p50FileSize", quantile(2)},
                        {"numAddedBytes", report.numAddedBytes}};
   return operation;
-}
-
-bool isSwitchedOff(const Metadata& metadata) {
-  const auto it = metadata.configuration.find("delta.autoOptimize.autoCompact");
-  return it != metadata.configuration.end() && equalsIgnoreCase(it->second, "false");
 }
 
 }  // namespace
@@ -148,6 +142,7 @@ std::optional<CompactionReport> compactSmallFiles(const std::shared_ptr<DeltaLog
   int64_t numDeletionVectors = 0;
   const int64_t nowMs = log->clock().nowMillis();
   for (const auto& bin : bins) {
+    if (report.numRemovedBytes >= rules.bytesPerCommit) break;
     rewrite.merge(bin);
     for (const AddFile& file : bin) {
       transaction.readFile(file);
@@ -165,12 +160,13 @@ std::optional<CompactionReport> compactSmallFiles(const std::shared_ptr<DeltaLog
     report.numAddedBytes += file.size;
   }
   transaction.setOperation(operationOf(report, std::move(sizes), numDeletionVectors));
+  rewrite.handOver();
   const CommitOutcome outcome = transaction.commit();
   if (const auto* conflict = std::get_if<Conflicted>(&outcome)) {
+    rewrite.discard();
     logInfo("Small files of {} were not merged: {}", log->table().uri(), conflict->error.message());
     return std::nullopt;
   }
-  rewrite.keep();
   report.version = std::get<Committed>(outcome).version;
   return report;
 }
@@ -178,7 +174,7 @@ std::optional<CompactionReport> compactSmallFiles(const std::shared_ptr<DeltaLog
 void compactSoon(const std::shared_ptr<DeltaLog>& log, const SnapshotPtr& committed) {
   const CompactionRules rules;
   if (committed->numFiles() < rules.minFiles || committed->version() % rules.minFiles != 0) return;
-  if (isSwitchedOff(committed->metadata())) return;
+  if (!tableFlag(committed->metadata(), "delta.autoOptimize.autoCompact", /*fallback=*/true)) return;
   log->runLatest(DeltaLog::Background::Compaction, [weak = std::weak_ptr(log), rules] {
     const auto alive = weak.lock();
     if (!alive) return;

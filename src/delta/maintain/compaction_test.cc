@@ -36,6 +36,13 @@ class RacingStore final : public FaultFileSystem {
     if (const auto race = std::exchange(onOpenOutput, nullptr)) race();
     return FaultFileSystem::openOutput(path);
   }
+
+  std::function<void()> onPut;
+  PutOutcome putIfAbsent(const std::string& path, std::string_view contents, const std::function<void()>& temporaryWritten) override {
+    const PutOutcome outcome = FaultFileSystem::putIfAbsent(path, contents, temporaryWritten);
+    if (const auto after = std::exchange(onPut, nullptr)) after();
+    return outcome;
+  }
 };
 
 class CompactionTest : public testing::Test {
@@ -195,15 +202,44 @@ TEST_F(CompactionTest, WhoAppendsMeanwhileLosesNothing) {
   EXPECT_EQ(rows().at("a").size(), 4u);
 }
 
+// The commit is in the log, but nothing more can be learned of it: its files must stay.
+TEST_F(CompactionTest, ACommitWhoseAnswerIsLostKeepsItsFiles) {
+  for (int64_t i = 0; i < 3; ++i) append("a", {i});
+  const auto before = rows();
+  store_->inject({.operation = FileOperation::PutIfAbsent, .call = store_->calls(FileOperation::PutIfAbsent) + 1, .afterEffect = true});
+  store_->onPut = [&] {
+    store_->inject({.operation = FileOperation::Read, .call = store_->calls(FileOperation::Read) + 1, .repeat = 100});
+    store_->inject({.operation = FileOperation::Stat, .call = store_->calls(FileOperation::Stat) + 1, .repeat = 100});
+  };
+  try {
+    compactSmallFiles(log_, rules_);
+  } catch (const Error&) {
+  }
+  store_->clear();
+  log_ = std::make_shared<DeltaLog>(Location{files_, "/t"});
+  EXPECT_EQ(log_->require()->numFiles(), 1) << "the merge was committed";
+  EXPECT_EQ(rows(), before);
+}
+
 TEST_F(CompactionTest, AFailingStoreLeavesTheTableAsItWas) {
   for (int64_t i = 0; i < 3; ++i) append("a", {i});
   const auto before = rows();
-  const size_t filesBefore = files_->list("/t/p=a").size();
   store_->inject({.operation = FileOperation::PutIfAbsent, .call = store_->calls(FileOperation::PutIfAbsent) + 1, .errorNumber = 28});
   EXPECT_THROW(compactSmallFiles(log_, rules_), Error);
   store_->clear();
   EXPECT_EQ(rows(), before);
-  EXPECT_EQ(files_->list("/t/p=a").size(), filesBefore);
+}
+
+TEST_F(CompactionTest, AMergeThatFailsBeforeItsCommitLeavesNoFile) {
+  for (int64_t i = 0; i < 3; ++i) append("a", {i});
+  for (int64_t i = 0; i < 3; ++i) append("b", {i});
+  const auto before = rows();
+  // The second partition's file cannot be made.
+  store_->inject({.operation = FileOperation::OpenOutput, .call = store_->calls(FileOperation::OpenOutput) + 2, .errorNumber = 28});
+  EXPECT_THROW(compactSmallFiles(log_, rules_), Error);
+  store_->clear();
+  EXPECT_EQ(rows(), before);
+  EXPECT_EQ(files_->list("/t/p=a").size(), 3u);
 }
 
 TEST_F(CompactionTest, ATableThatSwitchedItOffIsLeftAlone) {

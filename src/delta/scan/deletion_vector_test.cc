@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/error.h"
+#include "common/testing/condition_of.h"
 #include "delta/scan/z85.h"
 
 namespace thalweg::delta {
@@ -20,15 +21,6 @@ std::string bytesOf(std::initializer_list<int> values) {
 std::string threeRows() {
   return bytesOf({0xD1, 0xD3, 0x39, 0x64, 1, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0, 0x3A, 0x30, 0,
                   0,    1,    0,    0,    0, 0, 0, 2, 0, 16, 0, 0, 0, 1, 0, 3, 0,    4,    0});
-}
-
-std::string conditionOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.condition();
-  }
-  return "none";
 }
 
 TEST(Z85, DecodesTheRfcsExample) {

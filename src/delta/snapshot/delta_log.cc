@@ -124,7 +124,11 @@ struct DeltaLog::Lane {
         work = std::exchange(self->waiting, nullptr);
       }
       const auto before = threadCpuTime();
-      work();
+      try {
+        work();
+      } catch (...) {
+        logWarn("Work behind a commit failed: {}", currentExceptionAsError().message());
+      }
       self->rest(threadCpuTime() - before);
     }
   }
@@ -244,7 +248,13 @@ void DeltaLog::runLatest(Background kind, std::function<void()> work) {
     if (lane->running) return;
     lane->running = true;
   }
-  executor_([lane] { Lane::run(lane); });
+  try {
+    executor_([lane] { Lane::run(lane); });
+  } catch (...) {
+    std::lock_guard lock(lane->mutex);
+    lane->running = false;
+    throw;
+  }
 }
 
 }  // namespace thalweg::delta

@@ -42,6 +42,17 @@ std::map<std::string, std::string> texts(const dom::object& object, const char* 
   return result;
 }
 
+std::map<std::string, std::optional<std::string>> optionalTexts(const dom::object& object, const char* name) {
+  std::map<std::string, std::optional<std::string>> result;
+  for (auto& [key, value] : texts(object, name)) result.emplace(key, std::move(value));
+  dom::object members;
+  if (object[name].get(members)) return result;
+  for (const auto [key, value] : members) {
+    if (value.is_null()) result.insert_or_assign(std::string(key), std::nullopt);
+  }
+  return result;
+}
+
 void fillEntry(HistoryEntry& entry, const CommitInfo& info) {
   dom::parser parser;
   dom::object object;
@@ -49,7 +60,7 @@ void fillEntry(HistoryEntry& entry, const CommitInfo& info) {
   entry.userId = text(object, "userId");
   entry.userName = text(object, "userName");
   entry.operation = text(object, "operation");
-  entry.operationParameters = texts(object, "operationParameters");
+  entry.operationParameters = optionalTexts(object, "operationParameters");
   int64_t number = 0;
   if (!object["readVersion"].get(number)) entry.readVersion = number;
   entry.isolationLevel = text(object, "isolationLevel");

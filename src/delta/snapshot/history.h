@@ -22,7 +22,7 @@ struct HistoryEntry {
   std::optional<std::string> userId;
   std::optional<std::string> userName;
   std::optional<std::string> operation;
-  std::map<std::string, std::string> operationParameters;
+  std::map<std::string, std::optional<std::string>> operationParameters;  // JSON null: nullopt
   std::optional<int64_t> readVersion;
   std::optional<std::string> isolationLevel;
   std::optional<bool> isBlindAppend;

@@ -83,6 +83,21 @@ void SnapshotBuilder::setCheckpointVersion(int64_t version) {
   state_.checkpointVersion = version;
 }
 
+namespace {
+
+// Writers and readers of partitions rely on it.
+void requirePartitionColumns(const Metadata& metadata, const Schema& schema, const std::string& table) {
+  for (const std::string& column : metadata.partitionColumns) {
+    if (schema.fieldIndex(column, /*caseSensitive=*/false) >= 0) continue;
+    throw Error("DELTA_STATE_RECOVER_ERROR",
+                "The log of the Delta table " + table + " names the partition column '" + column +
+                    "', which its schema does not have. The log is damaged or written by a faulty writer.",
+                {{"operation", "partition columns"}, {"column", column}});
+  }
+}
+
+}  // namespace
+
 SnapshotPtr SnapshotBuilder::finish(int64_t nowMs) && {
   if (!hasProtocol_ || !hasMetadata_) {
     const std::string missing = hasProtocol_ ? "metaData" : "protocol";
@@ -92,7 +107,10 @@ SnapshotPtr SnapshotBuilder::finish(int64_t nowMs) && {
                 {{"operation", missing}, {"version", std::to_string(state_.version)}});
   }
   checkReadable(state_.protocol, state_.table.path);
-  if (metadataChanged_ || !state_.schema) state_.schema = state_.metadata.schema();
+  if (metadataChanged_ || !state_.schema) {
+    state_.schema = state_.metadata.schema();
+    requirePartitionColumns(state_.metadata, *state_.schema, state_.table.path);
+  }
   if (transactions_) state_.transactions = std::move(transactions_);
   if (domains_) state_.domains = std::move(domains_);
   const int64_t cutoffMs = nowMs - deletedFileRetentionMs(state_.metadata);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/error.h"
+#include "common/testing/condition_of.h"
 #include "delta/actions/action_writer.h"
 #include "delta/log/log_files.h"
 #include "delta/log/parsed_stats.h"
@@ -28,15 +29,6 @@ RemoveFile removeOf(const std::string& path, int64_t deletedMs = kNow) {
   remove.path = path;
   remove.deletionTimestamp = deletedMs;
   return remove;
-}
-
-std::string conditionOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.condition();
-  }
-  return "";
 }
 
 std::vector<std::string> livePaths(const FileSet& files) {
@@ -417,7 +409,7 @@ TEST_F(DeltaLogTest, HistoryIsNewestFirst) {
   EXPECT_EQ(history[0].timestampMs, 300);
   EXPECT_EQ(history[0].operation, "WRITE");
   EXPECT_EQ(history[0].operationParameters,
-            (std::map<std::string, std::string>{{"mode", "Append"}, {"n", "[1]"}}));
+            (std::map<std::string, std::optional<std::string>>{{"mode", "Append"}, {"n", "[1]"}}));
   EXPECT_EQ(history[0].operationMetrics.at("numFiles"), "1");
   EXPECT_EQ(history[0].isBlindAppend, true);
   EXPECT_EQ(history[1].version, 1);
@@ -458,6 +450,14 @@ TEST_F(DeltaLogTest, RemovedDomainsAreGone) {
 TEST_F(DeltaLogTest, ALogWithoutProtocolCannotBeRead) {
   store_->writeAtomically("/t/_delta_log/" + commitFileName(0),
                           "{\"metaData\":{\"id\":\"m\",\"schemaString\":\"\"}}\n");
+  EXPECT_EQ(conditionOf([&] { loadSnapshot(table_); }), "DELTA_STATE_RECOVER_ERROR");
+}
+
+TEST_F(DeltaLogTest, APartitionColumnThatTheSchemaLacksStopsTheSnapshot) {
+  commit(0, 1,
+         R"({"metaData":{"id":"m","schemaString":"{\"type\":\"struct\",\"fields\":[]}",)"
+         R"("partitionColumns":["gone"],"configuration":{}}})"
+         "\n");
   EXPECT_EQ(conditionOf([&] { loadSnapshot(table_); }), "DELTA_STATE_RECOVER_ERROR");
 }
 

@@ -1,20 +1,20 @@
 #include "exec/operators/event_time.h"
 
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include <arrow/api.h>
 
 #include "exec/operators/project_filter.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
+#include "types/text/calendar.h"
 
 namespace thalweg {
 namespace {
 
 constexpr int64_t kMicrosPerMilli = 1000;
-
-int64_t floorDivide(int64_t value, int64_t divisor) {
-  const int64_t quotient = value / divisor;
-  return quotient - (value % divisor < 0 ? 1 : 0);
-}
 
 // The start of the latest window that holds a time.
 int64_t lastStart(int64_t time, const TimeWindowSpec& spec) {
@@ -22,6 +22,86 @@ int64_t lastStart(int64_t time, const TimeWindowSpec& spec) {
   return static_cast<int64_t>(static_cast<uint64_t>(floorDivide(sinceStart, spec.slide)) * static_cast<uint64_t>(spec.slide) +
                               static_cast<uint64_t>(spec.start));
 }
+
+constexpr size_t kOutputRows = 65536;
+
+class TimeWindowReader final : public BatchReader {
+ public:
+  TimeWindowReader(std::shared_ptr<arrow::Schema> schema, const Expression& time, const TimeWindowSpec& spec,
+                   std::unique_ptr<BatchReader> input, EvaluationContext context, const CancellationToken& cancellation)
+      : schema_(std::move(schema)), time_(time), spec_(spec), input_(std::move(input)), context_(context), cancellation_(cancellation) {}
+
+  std::shared_ptr<arrow::RecordBatch> next() override {
+    for (;;) {
+      cancellation_.throwIfCancelled();
+      if (!batch_ && !readInput()) return nullptr;
+      std::vector<int32_t> rows;
+      std::vector<int64_t> starts;
+      while (row_ < batch_->num_rows() && rows.size() < kOutputRows) takeWindows(&rows, &starts);
+      const auto input = row_ == batch_->num_rows() ? std::exchange(batch_, nullptr) : batch_;
+      if (!rows.empty()) return output(input, rows, starts);
+    }
+  }
+
+ private:
+  bool readInput() {
+    batch_ = input_->next();
+    if (!batch_) return false;
+    times_ = evaluateToArray(time_, *batch_, Selection::all(batch_->num_rows()), context_);
+    row_ = 0;
+    start_.reset();
+    return true;
+  }
+
+  // Appends the current row's windows, as many as there is room for, and goes on to the next row where it has no more.
+  void takeWindows(std::vector<int32_t>* rows, std::vector<int64_t>* starts) {
+    const auto& times = static_cast<const arrow::TimestampArray&>(*times_);
+    if (times.IsValid(row_)) {
+      // Times at the ends of the range wrap around, as Java's do.
+      const auto time = static_cast<uint64_t>(times.Value(row_));
+      uint64_t start = start_.value_or(static_cast<uint64_t>(lastStart(times.Value(row_), spec_)));
+      for (; time - start < static_cast<uint64_t>(spec_.duration); start -= static_cast<uint64_t>(spec_.slide)) {
+        if (rows->size() == kOutputRows) {
+          start_ = start;
+          return;
+        }
+        rows->push_back(static_cast<int32_t>(row_));
+        starts->push_back(static_cast<int64_t>(start));
+      }
+    }
+    start_.reset();
+    ++row_;
+  }
+
+  std::shared_ptr<arrow::RecordBatch> output(const std::shared_ptr<arrow::RecordBatch>& input, const std::vector<int32_t>& rows,
+                                             const std::vector<int64_t>& starts) const {
+    const auto& type = schema_->fields().back()->type();
+    const auto& bound = static_cast<const arrow::StructType&>(*type).field(0)->type();
+    arrow::TimestampBuilder begins(bound, context_.memoryPool());
+    arrow::TimestampBuilder ends(bound, context_.memoryPool());
+    throwIfFailed(begins.AppendValues(starts));
+    throwIfFailed(ends.Reserve(begins.length()));
+    for (const int64_t start : starts) {
+      ends.UnsafeAppend(static_cast<int64_t>(static_cast<uint64_t>(start) + static_cast<uint64_t>(spec_.duration)));
+    }
+    arrow::ArrayVector columns = takeRows(input, rows, context_.memoryPool())->columns();
+    const auto numRows = static_cast<int64_t>(rows.size());
+    arrow::ArrayVector bounds = {valueOrThrow(begins.Finish()), valueOrThrow(ends.Finish())};
+    columns.push_back(std::make_shared<arrow::StructArray>(type, numRows, std::move(bounds)));
+    return arrow::RecordBatch::Make(schema_, numRows, std::move(columns));
+  }
+
+  std::shared_ptr<arrow::Schema> schema_;
+  const Expression& time_;
+  TimeWindowSpec spec_;
+  std::unique_ptr<BatchReader> input_;
+  EvaluationContext context_;
+  const CancellationToken& cancellation_;
+  std::shared_ptr<arrow::RecordBatch> batch_;  // null: the next one is to be read
+  std::shared_ptr<arrow::Array> times_;
+  int64_t row_ = 0;
+  std::optional<uint64_t> start_;  // of the row's next window, where some are out already
+};
 
 class EventTimeReader final : public BatchReader {
  public:
@@ -51,53 +131,16 @@ class EventTimeReader final : public BatchReader {
   SharedEventTimes& times_;
 };
 
-class RunningEventTime final : public RunningOperator {
- public:
-  RunningEventTime(const Expression& eventTime, std::unique_ptr<RunningOperator> input, Execution& execution, SharedEventTimes& times)
-      : eventTime_(eventTime), input_(std::move(input)), execution_(execution), times_(times) {}
-  int numPartitions() const override { return input_->numPartitions(); }
-  std::unique_ptr<BatchReader> open(int partition) override {
-    return std::make_unique<EventTimeReader>(eventTime_, input_->open(partition), execution_.evaluation(partition), times_);
-  }
-
- private:
-  const Expression& eventTime_;
-  std::unique_ptr<RunningOperator> input_;
-  Execution& execution_;
-  SharedEventTimes& times_;
-};
-
 }  // namespace
 
 PhysicalTimeWindow::PhysicalTimeWindow(SchemaPtr schema, ExpressionPtr time, const TimeWindowSpec& spec, PhysicalPtr child)
-    : BatchTransform(std::move(schema), {std::move(child)}), time_(std::move(time)), spec_(spec) {}
+    : PhysicalNode(std::move(schema), {std::move(child)}), time_(std::move(time)), spec_(spec) {}
 
-std::shared_ptr<arrow::RecordBatch> PhysicalTimeWindow::transform(const std::shared_ptr<arrow::RecordBatch>& batch,
-                                                                  const EvaluationContext& context) const {
-  const auto column = evaluateToArray(*time_, *batch, Selection::all(batch->num_rows()), context);
-  const auto& times = static_cast<const arrow::TimestampArray&>(*column);
-  const auto schema = toArrowSchema(*this->schema());
-  const auto& windowType = static_cast<const arrow::StructType&>(*schema->fields().back()->type());
-  arrow::TimestampBuilder starts(windowType.field(0)->type(), context.memoryPool());
-  arrow::TimestampBuilder ends(windowType.field(1)->type(), context.memoryPool());
-  std::vector<int32_t> rows;
-  for (int64_t row = 0; row < times.length(); ++row) {
-    if (times.IsNull(row)) continue;
-    const int64_t time = times.Value(row);
-    // Times at the ends of the range wrap around, as Java's do.
-    const auto unsignedTime = static_cast<uint64_t>(time);
-    auto start = static_cast<uint64_t>(lastStart(time, spec_));
-    for (; unsignedTime - start < static_cast<uint64_t>(spec_.duration); start -= static_cast<uint64_t>(spec_.slide)) {
-      rows.push_back(static_cast<int32_t>(row));
-      throwIfFailed(starts.Append(static_cast<int64_t>(start)));
-      throwIfFailed(ends.Append(static_cast<int64_t>(start + static_cast<uint64_t>(spec_.duration))));
-    }
-  }
-  arrow::ArrayVector columns = takeRows(batch, rows, context.memoryPool())->columns();
-  const auto numRows = static_cast<int64_t>(rows.size());
-  arrow::ArrayVector bounds = {valueOrThrow(starts.Finish()), valueOrThrow(ends.Finish())};
-  columns.push_back(std::make_shared<arrow::StructArray>(schema->fields().back()->type(), numRows, std::move(bounds)));
-  return arrow::RecordBatch::Make(schema, numRows, std::move(columns));
+std::unique_ptr<RunningOperator> PhysicalTimeWindow::start(Execution& execution) const {
+  return wrapReaders(children()[0]->start(execution), [this, &execution, schema = toArrowSchema(*schema())](auto input, int partition) {
+    return std::make_unique<TimeWindowReader>(schema, *time_, spec_, std::move(input), execution.evaluation(partition),
+                                              execution.cancellation);
+  });
 }
 
 std::string PhysicalTimeWindow::describe() const { return "TimeWindow " + time_->toString(); }
@@ -106,8 +149,10 @@ PhysicalEventTimeWatermark::PhysicalEventTimeWatermark(SchemaPtr schema, Express
     : PhysicalNode(std::move(schema), {std::move(child)}), eventTime_(std::move(eventTime)), watermarkIndex_(watermarkIndex) {}
 
 std::unique_ptr<RunningOperator> PhysicalEventTimeWatermark::start(Execution& execution) const {
-  return std::make_unique<RunningEventTime>(*eventTime_, children()[0]->start(execution), execution,
-                                            execution.eventTimes.at(static_cast<size_t>(watermarkIndex_)));
+  SharedEventTimes& times = execution.eventTimes.at(static_cast<size_t>(watermarkIndex_));
+  return wrapReaders(children()[0]->start(execution), [this, &execution, &times](auto input, int partition) {
+    return std::make_unique<EventTimeReader>(*eventTime_, std::move(input), execution.evaluation(partition), times);
+  });
 }
 
 std::string PhysicalEventTimeWatermark::describe() const { return "EventTimeWatermark " + eventTime_->toString(); }

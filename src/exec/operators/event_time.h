@@ -7,12 +7,11 @@
 
 namespace thalweg {
 
-// See LogicalTimeWindow.
-class PhysicalTimeWindow final : public BatchTransform {
+// See LogicalTimeWindow. A row may have any number of windows: batches are cut, also within a row's windows.
+class PhysicalTimeWindow final : public PhysicalNode {
  public:
   PhysicalTimeWindow(SchemaPtr schema, ExpressionPtr time, const TimeWindowSpec& spec, PhysicalPtr child);
-  std::shared_ptr<arrow::RecordBatch> transform(const std::shared_ptr<arrow::RecordBatch>& batch,
-                                                const EvaluationContext& context) const override;
+  std::unique_ptr<RunningOperator> start(Execution& execution) const override;
   std::string describe() const override;
 
  private:

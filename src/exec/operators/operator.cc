@@ -33,20 +33,15 @@ class TransformReader final : public BatchReader {
   const CancellationToken& cancellation_;
 };
 
-class RunningTransform final : public RunningOperator {
+class WrappingOperator final : public RunningOperator {
  public:
-  RunningTransform(const BatchTransform& node, std::unique_ptr<RunningOperator> input, Execution& execution)
-      : node_(node), input_(std::move(input)), execution_(execution) {}
+  WrappingOperator(std::unique_ptr<RunningOperator> input, WrapReader wrap) : input_(std::move(input)), wrap_(std::move(wrap)) {}
   int numPartitions() const override { return input_->numPartitions(); }
-  std::unique_ptr<BatchReader> open(int partition) override {
-    return std::make_unique<TransformReader>(node_, input_->open(partition), execution_.evaluation(partition),
-                                             execution_.cancellation);
-  }
+  std::unique_ptr<BatchReader> open(int partition) override { return wrap_(input_->open(partition), partition); }
 
  private:
-  const BatchTransform& node_;
   std::unique_ptr<RunningOperator> input_;
-  Execution& execution_;
+  WrapReader wrap_;
 };
 
 class VectorReader final : public BatchReader {
@@ -70,7 +65,13 @@ std::string physicalTreeString(const PhysicalNode& node) {
 }
 
 std::unique_ptr<RunningOperator> BatchTransform::start(Execution& execution) const {
-  return std::make_unique<RunningTransform>(*this, children()[0]->start(execution), execution);
+  return wrapReaders(children()[0]->start(execution), [this, &execution](auto input, int partition) {
+    return std::make_unique<TransformReader>(*this, std::move(input), execution.evaluation(partition), execution.cancellation);
+  });
+}
+
+std::unique_ptr<RunningOperator> wrapReaders(std::unique_ptr<RunningOperator> input, WrapReader wrap) {
+  return std::make_unique<WrappingOperator>(std::move(input), std::move(wrap));
 }
 
 std::unique_ptr<BatchReader> SinglePartition::open(int) { return readBatches(produce()); }

@@ -1,6 +1,7 @@
 // Physical operators: built once from a logical plan, started once an execution.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -54,6 +55,11 @@ class SinglePartition : public RunningOperator {
  protected:
   virtual std::vector<std::shared_ptr<arrow::RecordBatch>> produce() = 0;
 };
+
+// Runs an operator whose readers each wrap one of the input's, partition by partition. `wrap` may be called by many threads
+// at once, and lives as long as what is returned.
+using WrapReader = std::function<std::unique_ptr<BatchReader>(std::unique_ptr<BatchReader> input, int partition)>;
+std::unique_ptr<RunningOperator> wrapReaders(std::unique_ptr<RunningOperator> input, WrapReader wrap);
 
 // Yields batches that are there already.
 std::unique_ptr<BatchReader> readBatches(std::vector<std::shared_ptr<arrow::RecordBatch>> batches);

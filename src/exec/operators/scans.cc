@@ -103,7 +103,9 @@ PhysicalTableScan::PhysicalTableScan(SchemaPtr schema, std::shared_ptr<Table> ta
     : PhysicalNode(std::move(schema), {}), table_(std::move(table)), columns_(std::move(columns)), predicates_(std::move(predicates)) {}
 
 std::unique_ptr<RunningOperator> PhysicalTableScan::start(Execution& execution) const {
-  return std::make_unique<RunningSplits>(table_->planScan(predicates_), columns_, execution, nullptr);
+  const auto newer = execution.newerTables.find(table_.get());
+  const Table& table = newer == execution.newerTables.end() ? *table_ : *newer->second;
+  return std::make_unique<RunningSplits>(table.planScan(predicates_), columns_, execution, nullptr);
 }
 
 std::string PhysicalTableScan::describe() const { return "Scan " + table_->description() + " " + schema()->simpleString(); }

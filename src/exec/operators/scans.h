@@ -6,7 +6,7 @@
 
 namespace thalweg {
 
-// Reads columns of one version of a table; a partition a split.
+// Reads columns of one version of a table: the one that the execution binds, or the plan's. A partition a split.
 class PhysicalTableScan final : public PhysicalNode {
  public:
   PhysicalTableScan(SchemaPtr schema, std::shared_ptr<Table> table, std::vector<int> columns, std::vector<ScanPredicate> predicates);

@@ -6,13 +6,14 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include <arrow/type_fwd.h>
 
 #include "common/cancellation.h"
 #include "common/task_pool.h"
-#include "connector/read.h"
+#include "connector/table.h"
 #include "exec/pipeline/event_times.h"
 #include "expr/batch_context.h"
 
@@ -36,6 +37,8 @@ struct Execution {
   // Of each streaming source of the plan: this batch's splits, and the rows that they gave (for progress).
   std::vector<std::vector<SplitPtr>> streamSplits;
   std::deque<std::atomic<int64_t>> streamRows;
+  // Tables of the plan that have changed since it was made, as this execution reads them; their schemas are the same.
+  std::unordered_map<const Table*, std::shared_ptr<Table>> newerTables;
   // Of each watermark of the plan: the event times of this batch's rows.
   std::deque<SharedEventTimes> eventTimes;
   BatchWatermarks watermarks;

@@ -7,12 +7,14 @@
 #include "common/error.h"
 #include "exec/operators/aggregate.h"
 #include "exec/operators/event_time.h"
+#include "exec/operators/join.h"
 #include "exec/operators/project_filter.h"
 #include "exec/operators/scans.h"
 #include "exec/operators/sort_limit.h"
 #include "exec/operators/stateful_aggregate.h"
 #include "expr/canonical.h"
 #include "plan/logical/event_time.h"
+#include "plan/logical/join.h"
 
 namespace thalweg {
 namespace {
@@ -69,6 +71,34 @@ SchemaPtr fullSchema(const std::vector<AttributePtr>& output) {
   return DataType::structOf(std::move(fields));
 }
 
+// The rows that a plan gives at most, where that is known without reading.
+std::optional<int64_t> mostRows(const LogicalNode& node) {
+  switch (node.kind()) {
+    case LogicalKind::LocalRelation: {
+      int64_t rows = 0;
+      for (const auto& batch : static_cast<const LogicalLocalRelation&>(node).batches()) rows += batch->num_rows();
+      return rows;
+    }
+    case LogicalKind::TableScan: return static_cast<const LogicalTableScan&>(node).table()->rowCount();
+    case LogicalKind::Project:
+    case LogicalKind::Filter:
+    case LogicalKind::SubqueryAlias:
+    case LogicalKind::Sort: return mostRows(*node.child());
+    default: return std::nullopt;
+  }
+}
+
+// The side that is held in memory: the one that is no stream, else the smaller, else the right. Semi and anti joins ask of the
+// left's rows.
+BuildSide buildSideOf(const LogicalJoin& join) {
+  if (isExistence(join.type()) || join.left()->isStreaming()) return BuildSide::Right;
+  if (join.right()->isStreaming()) return BuildSide::Left;
+  const std::optional<int64_t> left = mostRows(*join.left());
+  if (!left) return BuildSide::Right;
+  const std::optional<int64_t> right = mostRows(*join.right());
+  return right && *left < *right ? BuildSide::Left : BuildSide::Right;
+}
+
 class Planner {
  public:
   Planner(const BatchContext& constants, const StreamingPlanning* streaming) : constants_(constants), streaming_(streaming) {}
@@ -108,6 +138,7 @@ class Planner {
         for (const LogicalPtr& child : node.children()) children.push_back(plan(*child));
         return std::make_shared<PhysicalUnion>(fullSchema(node.output()), std::move(children));
       }
+      case LogicalKind::Join: return planJoin(static_cast<const LogicalJoin&>(node));
       case LogicalKind::SubqueryAlias: return plan(*node.child());
       case LogicalKind::TimeWindow: {
         const auto& window = static_cast<const LogicalTimeWindow&>(node);
@@ -125,6 +156,21 @@ class Planner {
   }
 
  private:
+  PhysicalPtr planJoin(const LogicalJoin& join) const {
+    const Binder left(join.left()->output(), constants_);
+    const Binder right(join.right()->output(), constants_);
+    JoinCondition condition = splitJoinCondition(join);
+    if (join.eachOnce() && (condition.rest || condition.keys.empty())) throw unsupported("INTERSECT ALL and EXCEPT ALL of such columns");
+    for (JoinKey& key : condition.keys) key = {left.bind(key.left), right.bind(key.right), key.nullSafe};
+    if (condition.rest) {
+      std::vector<AttributePtr> pair = join.left()->output();
+      pair.insert(pair.end(), join.right()->output().begin(), join.right()->output().end());
+      condition.rest = Binder(pair, constants_).bind(condition.rest);
+    }
+    return std::make_shared<PhysicalJoin>(fullSchema(join.output()), join.type(), buildSideOf(join), std::move(condition),
+                                          plan(*join.left()), plan(*join.right()), join.eachOnce());
+  }
+
   PhysicalPtr planWatermark(const LogicalEventTimeWatermark& node) const {
     ExpressionPtr eventTime = node.eventTime();
     // A window's event time is its end.

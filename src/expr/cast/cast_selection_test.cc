@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/error.h"
+#include "common/testing/condition_of.h"
 #include "expr/cast/kernels.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
@@ -20,14 +21,6 @@ class CastSelectionTest : public testing::Test {
     arrow::Decimal128Builder builder(toArrowType(type));
     for (const std::string& text : texts) throwIfFailed(builder.Append(valueOrThrow(arrow::Decimal128::FromString(text))));
     return valueOrThrow(builder.Finish());
-  }
-  static std::string conditionOf(const std::function<void()>& action) {
-    try {
-      action();
-    } catch (const Error& error) {
-      return error.condition();
-    }
-    return "none";
   }
   BatchContext batch_;
 };

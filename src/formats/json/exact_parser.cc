@@ -70,7 +70,7 @@ void JsonCell::appendTo(const JsonNode& node, JsonColumn* column) const {
     }
     case TypeId::String:
     case TypeId::Binary:
-      column->appendBytes(bytes);
+      column->appendBytes(text());
       break;
     case TypeId::Array:
       for (const JsonCell& element : children) element.appendTo(node.children[0], &column->child(0));
@@ -319,16 +319,12 @@ ExactJsonParser::Result ExactJsonParser::convertDecimal(const JsonNode& node, Js
 }
 
 ExactJsonParser::Result ExactJsonParser::convertText(JsonCell* cell) {
-  std::string_view text;
+  cell->borrowed = {};
   if (reader_.token() == JsonToken::String) {
-    if (!reader_.readString(&text)) return Result::Failed;
-    cell->bytes.assign(text);
-    return Result::Ok;
+    return reader_.takeString(&cell->bytes, &cell->borrowed) ? Result::Ok : Result::Failed;
   }
   if (!formats_.rawStrings) return reader_.renderValue(&cell->bytes) ? Result::Ok : Result::Failed;
-  if (!reader_.rawValue(&text)) return Result::Failed;
-  cell->bytes.assign(text);
-  return Result::Ok;
+  return reader_.rawValue(&cell->borrowed) ? Result::Ok : Result::Failed;
 }
 
 ExactJsonParser::Result ExactJsonParser::convertTime(const JsonNode& node, JsonCell* cell) {

@@ -17,7 +17,7 @@
 namespace thalweg {
 
 // A value of any type on its way into a column; which member counts follows from the JsonNode. Children: a
-// struct's fields, an array's elements, a map's keys and values in turn.
+// struct's fields, an array's elements, a map's keys and values in turn. Valid as long as the record's text.
 struct JsonCell {
   bool isNull = true;
   int64_t integer = 0;  // integers, booleans, dates, timestamps
@@ -25,7 +25,10 @@ struct JsonCell {
   float single = 0;
   arrow::Decimal128 decimal;
   std::string bytes;
+  std::string_view borrowed;  // a long text that lies in the record as it is, in place of `bytes`
   std::vector<JsonCell> children;
+
+  std::string_view text() const { return borrowed.empty() ? std::string_view(bytes) : borrowed; }
 
   void appendTo(const JsonNode& node, JsonColumn* column) const;
 };

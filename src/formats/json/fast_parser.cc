@@ -10,6 +10,7 @@
 #include <emmintrin.h>
 #endif
 
+#include "common/hex.h"
 #include "types/text/calendar.h"
 #include "types/text/number_text.h"
 #include "types/text/time_text.h"
@@ -97,13 +98,6 @@ bool toInteger(const Number& number, int64_t minimum, int64_t maximum, int64_t* 
     *value = number.negative ? -static_cast<int64_t>(number.digits) : static_cast<int64_t>(number.digits);
   }
   return *value >= minimum && *value <= maximum;
-}
-
-int hexDigit(char c) {
-  if (isDigit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 bool readHex4(std::string_view text, size_t at, uint32_t* unit) {

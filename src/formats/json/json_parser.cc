@@ -51,7 +51,8 @@ struct JsonParser::Worker::State {
       const std::string_view record = view(row);
       if (useFast && !record.empty()) {
         const bool padded = safeEnd != nullptr && record.data() + record.size() <= safeEnd;
-        if (padded ? fast.parse(record) : parseWithPadding(record)) {
+        // A long record is not copied for its padding's sake.
+        if (padded ? fast.parse(record) : record.size() <= kMaxPaddedCopy && parseWithPadding(record)) {
           ++fastRows;
           return;
         }
@@ -70,6 +71,8 @@ struct JsonParser::Worker::State {
     }
     for (; next < texts.length(); ++next) writer.appendNull();
   }
+
+  static constexpr size_t kMaxPaddedCopy = 1 << 20;
 
   bool parseWithPadding(std::string_view record) {
     padded.assign(record);

@@ -17,6 +17,20 @@
 namespace thalweg {
 namespace {
 
+// A line of /proc/self/status in bytes ("VmRSS", "VmHWM").
+int64_t memoryOf(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name + ":")) return std::stoll(line.substr(name.size() + 1)) * 1024;
+  }
+  return -1;
+}
+
+// From here on VmHWM counts anew.
+bool resetPeakMemory() {
+  return static_cast<bool>(std::ofstream("/proc/self/clear_refs") << "5" << std::flush);
+}
+
 // A value as Spark's CAST(… AS STRING) prints it, in UTC.
 void print(const arrow::Array& array, int64_t row, std::string* out) {
   if (array.IsNull(row)) {
@@ -204,6 +218,31 @@ TEST(JsonParser, RefusesWhatSparkRefuses) {
   EXPECT_EQ(constructionFailure("map<int,int>", {}), "DATATYPE_MISMATCH.INVALID_JSON_MAP_KEY_TYPE");
   EXPECT_EQ(constructionFailure("a date", {{"dateFormat", "YYYY"}}),
             "INCONSISTENT_BEHAVIOR_CROSS_VERSION.DATETIME_PATTERN_RECOGNITION");
+}
+
+TEST(JsonParser, ALongStringIsCopiedOnce) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "freed memory stays with the sanitizer";
+#endif
+  constexpr int64_t kLength = 60'000'000;
+  const JsonParser parser(parseSchemaDdl("a string"), JsonOptions::parse({}));
+  for (const bool escapes : {false, true}) {
+    SCOPED_TRACE(escapes);
+    arrow::BinaryBuilder builder;
+    std::string text = std::string("{\"a\":\"") + (escapes ? "\\n" : "x") + std::string(kLength, 'x') + "\"}";
+    ASSERT_TRUE(builder.Append(text).ok());
+    std::string().swap(text);
+    const auto input = builder.Finish().ValueOrDie();
+    if (!resetPeakMemory()) GTEST_SKIP() << "the peak cannot be reset";
+    const int64_t before = memoryOf("VmRSS");
+    const auto rows = parser.parse(*input);
+    const int64_t grown = memoryOf("VmHWM") - before;
+    const auto& column =
+        static_cast<const arrow::StringArray&>(*static_cast<const arrow::StructArray&>(*rows).field(0));
+    EXPECT_EQ(column.value_length(0), kLength + 1);
+    // The column; where the string has escapes its decoded text too, which grows by doubling.
+    EXPECT_LT(grown, escapes ? kLength * 7 / 2 : kLength * 5 / 4);
+  }
 }
 
 TEST(JsonParser, KeepsTheZoneOfTheOption) {

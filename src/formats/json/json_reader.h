@@ -50,6 +50,9 @@ class JsonReader {
   // The text of a String token, decoded; a UTF-16 surrogate without its other half is '?'. Valid until the
   // next call.
   bool readString(std::string_view* text);
+  // As readString, keeping the text: a long one is not copied, but handed over in `*owned` or, where it lies
+  // in the text given to reset(), in `*borrowed`.
+  bool takeString(std::string* owned, std::string_view* borrowed);
   // Bytes of a String token that holds base64 (Jackson's MIME_NO_LINEFEEDS).
   bool readBase64(std::string* bytes);
   // An Int or Float token's text; "NaN", "-INF", … for numbers that are none, for which isNonNumeric() holds.

@@ -49,7 +49,7 @@ std::string renderRow(const JsonNode& node, const JsonCell* row) {
     }
     switch (node.children[i].type) {
       case TypeId::String:
-        text.append(cell->bytes);
+        text.append(cell->text());
         break;
       case TypeId::Boolean:
         text.append(cell->integer ? "true" : "false");

@@ -1,18 +1,13 @@
 // Strings inside a JSON text: escapes, UTF-8, base64, and writing them again.
 #include <cmath>
+#include <utility>
 
+#include "common/hex.h"
 #include "formats/json/json_reader.h"
 #include "types/text/number_text.h"
 
 namespace thalweg {
 namespace {
-
-int hexDigit(int c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 int base64Value(int c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
@@ -142,7 +137,7 @@ bool JsonReader::decodeEscape(std::string* out) {
     *unit = 0;
     for (int i = 0; i < 4; ++i) {
       if (pos_ >= text_.size()) return false;
-      const int digit = hexDigit(static_cast<unsigned char>(text_[pos_++]));
+      const int digit = hexDigit(text_[pos_++]);
       if (digit < 0) return false;
       *unit = *unit << 4 | static_cast<uint32_t>(digit);
     }
@@ -236,6 +231,22 @@ bool JsonReader::readString(std::string_view* text) {
     if (!scanString('"', true, &string_)) return false;
   }
   *text = string_;
+  return true;
+}
+
+bool JsonReader::takeString(std::string* owned, std::string_view* borrowed) {
+  constexpr size_t kLongBytes = 4096;
+  std::string_view text;
+  if (!readString(&text)) return false;
+  if (text.size() < kLongBytes) {
+    owned->assign(text);
+  } else if (text.data() == buffer_.data()) {
+    *owned = std::exchange(buffer_, std::string());
+  } else if (text.data() >= text_.data() && text.data() < text_.data() + text_.size()) {
+    *borrowed = text;
+  } else {
+    owned->assign(text);
+  }
   return true;
 }
 

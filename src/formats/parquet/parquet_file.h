@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -94,7 +95,24 @@ struct ParquetWriteOptions {
   // A row group ends at whichever comes first; the bytes are those held in memory for it.
   int64_t rowGroupRows = 1 << 20;
   int64_t rowGroupBytes = 32 << 20;
-  std::map<std::string, std::string> keyValues;  // more footer metadata
+  std::map<std::string, std::string> keyValues = {};  // more footer metadata
+};
+
+// The least and the greatest value of a column, or nothing where there is none: int64_t for integers, dates,
+// timestamps (microseconds) and booleans, double for both floating-point types, __int128 for decimals
+// (unscaled), std::string for texts and bytes, in unsigned order of bytes.
+struct ParquetBounds {
+  using Value = std::variant<std::monostate, int64_t, double, __int128, std::string>;
+  Value min;
+  Value max;
+  bool hasNan = false;  // NaN is no bound
+};
+
+// What was written to a column.
+struct ParquetColumnStatistics {
+  int64_t nullCount = 0;                         // members of null structs counted; 0 of a struct itself
+  ParquetBounds bounds;                          // of columns of single values
+  std::vector<ParquetColumnStatistics> members;  // of a struct, in order
 };
 
 // Writes one file as Spark would: root "spark_schema", three-level lists, INT64 microsecond timestamps,
@@ -119,6 +137,9 @@ class ParquetFileWriter {
   int64_t bufferedBytes() const;
   // Bytes that went into the stream so far.
   int64_t writtenBytes() const;
+  // Of all rows written, after close(): a column each, in the schema's order. They cost nothing beyond the
+  // footer's.
+  std::vector<ParquetColumnStatistics> statistics() const;
 
  private:
   class Implementation;

@@ -4,7 +4,7 @@
 #include <arrow/io/interfaces.h>
 #include <gtest/gtest.h>
 
-#include "common/error.h"
+#include "common/testing/condition_of.h"
 #include "storage/fault_file_system.h"
 #include "types/arrow_types.h"
 #include "types/ddl.h"
@@ -56,15 +56,6 @@ std::vector<ParquetBatch> readFile(FileSystem& store, const std::string& path, c
     EXPECT_TRUE(batch.rows->ValidateFull().ok());
     batches.push_back(std::move(batch));
   }
-}
-
-std::string conditionOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.condition();
-  }
-  return "none";
 }
 
 TEST(ParquetFile, ReadsBackEveryTypeItWrites) {

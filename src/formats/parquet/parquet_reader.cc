@@ -51,6 +51,34 @@ std::unique_ptr<parquet::arrow::FileReader> openReader(FileSystem& fileSystem, c
   });
 }
 
+// The rows of the row groups: what the footer says of the whole file is not used for reading.
+int64_t rowsOf(const parquet::FileMetaData& metadata) {
+  int64_t rows = 0;
+  for (int i = 0; i < metadata.num_row_groups(); ++i) {
+    const int64_t more = metadata.RowGroup(i)->num_rows();
+    if (more < 0 || more > INT64_MAX - rows)
+      throw parquet::ParquetException("a row group's number of rows is impossible");
+    rows += more;
+  }
+  return rows;
+}
+
+// The library ends at the last value that it finds, also where pages of a damaged file are lost.
+void requireRows(int64_t found, int64_t expected, const std::string& path) {
+  if (found != expected) {
+    throw parquetReadError(
+        path, "it has " + std::to_string(found) + " rows where its footer says " + std::to_string(expected));
+  }
+}
+
+std::shared_ptr<arrow::Table> checkedTable(arrow::Result<std::shared_ptr<arrow::Table>> read,
+                                           const parquet::FileMetaData& metadata, const std::string& path) {
+  auto table = checkRead(std::move(read), path);
+  checkRead(table->Validate(), path);
+  if (table->num_columns() > 0) requireRows(table->num_rows(), rowsOf(metadata), path);
+  return table;
+}
+
 void collectLeaves(const parquet::arrow::SchemaField& field, std::vector<int>* leaves) {
   if (field.is_leaf()) leaves->push_back(field.column_index);
   for (const auto& child : field.children) collectLeaves(child, leaves);
@@ -83,9 +111,10 @@ std::shared_ptr<arrow::Table> readParquetTable(FileSystem& fileSystem, const std
                                                const std::vector<std::string>& columns) {
   const auto reader = openReader(fileSystem, path, arrow::default_memory_pool(), 1 << 16);
   return reading(path, [&]() -> std::shared_ptr<arrow::Table> {
-    if (columns.empty()) return checkRead(reader->ReadTable(), path);
+    const auto metadata = reader->parquet_reader()->metadata();
+    if (columns.empty()) return checkedTable(reader->ReadTable(), *metadata, path);
     std::vector<int> leaves;
-    const parquet::SchemaDescriptor& schema = *reader->parquet_reader()->metadata()->schema();
+    const parquet::SchemaDescriptor& schema = *metadata->schema();
     for (int i = 0; i < schema.num_columns(); ++i) {
       const std::string leafPath = schema.Column(i)->path()->ToDotString();
       if (std::any_of(columns.begin(), columns.end(),
@@ -93,7 +122,7 @@ std::shared_ptr<arrow::Table> readParquetTable(FileSystem& fileSystem, const std
         leaves.push_back(i);
       }
     }
-    return checkRead(reader->ReadTable(leaves), path);
+    return checkedTable(reader->ReadTable(leaves), *metadata, path);
   });
 }
 
@@ -117,10 +146,13 @@ class ParquetFileReader::Implementation {
         pool_(poolOr(options_.memoryPool)),
         reader_(openReader(fileSystem, path_, pool_, options_.batchRows)),
         conversion_{options_.matching, &path_, pool_} {
-    reading(path_, [&] { mapColumns(); });
+    reading(path_, [&] {
+      numRows_ = rowsOf(*reader_->parquet_reader()->metadata());
+      mapColumns();
+    });
   }
 
-  int64_t numRows() const { return reader_->parquet_reader()->metadata()->num_rows(); }
+  int64_t numRows() const { return numRows_; }
 
   ParquetBatch next() {
     return reading(path_, [&]() -> ParquetBatch {
@@ -166,8 +198,14 @@ class ParquetFileReader::Implementation {
     while (group_) {
       std::shared_ptr<arrow::RecordBatch> batch;
       checkRead(group_->ReadNext(&batch), path_);
-      if (!batch) group_.reset();
-      if (batch && batch->num_rows() > 0) return assemble(batch, batch->num_rows());
+      if (!batch) {
+        requireRows(nextRow_, groupEnd_, path_);
+        group_.reset();
+        return nullptr;
+      }
+      // The library believes what a damaged file says of its pages.
+      checkRead(batch->Validate(), path_);
+      if (batch->num_rows() > 0) return assemble(batch, batch->num_rows());
     }
     return nullptr;
   }
@@ -237,6 +275,7 @@ class ParquetFileReader::Implementation {
   arrow::MemoryPool* pool_;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   ColumnConversion conversion_;
+  int64_t numRows_ = 0;
   std::vector<int> leaves_;  // the file's leaf columns to read
   std::vector<int>
       fileColumns_;  // per wanted column: its place in the library's batches, −1 where the file lacks it

@@ -12,21 +12,31 @@
 namespace thalweg {
 namespace {
 
-// A length of time given as a constant text. Months have no fixed length.
-int64_t fixedInterval(const Expression& argument) {
-  const bool isText = argument.kind() == ExpressionKind::Literal && argument.type()->id() == TypeId::String &&
-                      !static_cast<const Literal&>(argument).isNull();
-  if (!isText) {
-    throw Error("NON_FOLDABLE_ARGUMENT", "The lengths of a window are constant texts such as '5 minutes', but one is " + argument.toString() + ".",
-                {{"funcName", "`window`"}, {"paramName", "`windowDuration`"}, {"paramType", "\"STRING\""}});
-  }
-  const std::string text(static_cast<const arrow::StringScalar&>(*static_cast<const Literal&>(argument).value()).view());
+// Months have no fixed length.
+int64_t fixedInterval(const std::string& text) {
   const std::string lower = toLowerAscii(text);
   if (lower.find("month") != std::string::npos || lower.find("year") != std::string::npos) {
     throw Error(ErrorKind::IllegalArgument, "_LEGACY_ERROR_TEMP_3231",
                 "A window's length cannot be counted in months or years: '" + text + "'. Use days or less.", {{"interval", text}});
   }
   return parseIntervalMicros(text);
+}
+
+// A length of time: a constant text, interval or number of microseconds.
+int64_t fixedInterval(const Expression& argument, const char* parameter) {
+  const auto* literal = argument.kind() == ExpressionKind::Literal ? &static_cast<const Literal&>(argument) : nullptr;
+  if (literal && !literal->isNull()) {
+    switch (argument.type()->id()) {
+      case TypeId::String: return fixedInterval(std::string(static_cast<const arrow::StringScalar&>(*literal->value()).view()));
+      case TypeId::DayTimeInterval: return static_cast<const arrow::DurationScalar&>(*literal->value()).value;
+      case TypeId::Int: return static_cast<const arrow::Int32Scalar&>(*literal->value()).value;
+      case TypeId::Long: return static_cast<const arrow::Int64Scalar&>(*literal->value()).value;
+      default: break;
+    }
+  }
+  throw Error("NON_FOLDABLE_ARGUMENT",
+              "The " + std::string(parameter) + " of a window is a constant such as '5 minutes', but here it is " + argument.toString() + ".",
+              {{"funcName", "`window`"}, {"paramName", "`" + std::string(parameter) + "`"}, {"paramType", "\"STRING\""}});
 }
 
 void requirePositive(const char* name, int64_t value, const std::string& sql) {
@@ -51,9 +61,9 @@ ExpressionPtr resolveWindow(const FunctionCall& call, const FunctionContext& con
   if (isWindowType(*time->type())) time = std::make_shared<WindowTime>(time);
   else if (time->type()->id() != TypeId::TimestampNtz) time = implicitCast(time, timestampType(), "window", 1, context);
   TimeWindowSpec spec;
-  spec.duration = fixedInterval(*call.arguments[1]);
-  spec.slide = call.arguments.size() > 2 ? fixedInterval(*call.arguments[2]) : spec.duration;
-  spec.start = call.arguments.size() > 3 ? fixedInterval(*call.arguments[3]) : 0;
+  spec.duration = fixedInterval(*call.arguments[1], "windowDuration");
+  spec.slide = call.arguments.size() > 2 ? fixedInterval(*call.arguments[2], "slideDuration") : spec.duration;
+  spec.start = call.arguments.size() > 3 ? fixedInterval(*call.arguments[3], "startTime") : 0;
   requirePositive("window_duration", spec.duration, "window");
   requirePositive("slide_duration", spec.slide, "window");
   if (spec.slide > spec.duration) throwConstraint("slide_duration", spec.slide, "<=", "window_duration", spec.duration);

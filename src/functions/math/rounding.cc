@@ -93,10 +93,12 @@ Kernel decimalKernel(int from, int digits, Direction direction) {
   };
 }
 
+// No number has more digits than kMostDigits before or behind its point: beyond them all counts give one answer.
 int digitsArgument(const FunctionCall& call, const FunctionContext& context) {
   if (call.arguments.size() < 2) return 0;
   const auto value = constantArgument(implicitCast(call.arguments[1], intType(), call.name, 2, context), call.name, "scale");
-  return value->is_valid ? static_cast<const arrow::Int32Scalar&>(*value).value : 0;
+  constexpr int kMostDigits = 400;
+  return value->is_valid ? std::clamp(static_cast<const arrow::Int32Scalar&>(*value).value, -kMostDigits, kMostDigits) : 0;
 }
 
 std::function<std::string(const std::vector<std::string>&)> withDigits(std::string name, std::string digits) {

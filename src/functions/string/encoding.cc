@@ -4,6 +4,7 @@
 #include <openssl/evp.h>
 
 #include "common/error.h"
+#include "common/hex.h"
 #include "functions/coercion.h"
 #include "functions/row_kernels.h"
 #include "functions/signature.h"
@@ -61,13 +62,6 @@ void appendHex(std::string* out, View bytes) {
     *out += kHex[static_cast<unsigned char>(c) >> 4];
     *out += kHex[static_cast<unsigned char>(c) & 15];
   }
-}
-
-int hexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 // False where the text is no hexadecimal number.

@@ -35,7 +35,7 @@ LogicalPtr RelationAnalyzer::analyze(const proto::Relation& relation) {
   }
   LogicalPtr node = analyzeKind(relation);
   --depth_;
-  if (relation.has_common() && relation.common().has_plan_id()) planOutputs_[relation.common().plan_id()] = node->output();
+  if (relation.has_common() && relation.common().has_plan_id()) planOutputs_[relation.common().plan_id()] = {node->output()};
   return node;
 }
 
@@ -74,8 +74,10 @@ LogicalPtr RelationAnalyzer::analyzeKind(const proto::Relation& relation) {
     case proto::Relation::kExtension: return extension(relation);
     case proto::Relation::kUnresolvedTableValuedFunction: return tableFunction(relation);
     case proto::Relation::kWithWatermark: return withWatermark(relation);
-    case proto::Relation::kJoin: throw unsupported("A join");
-    case proto::Relation::kCatalog: throw unsupported("A catalog query");
+    case proto::Relation::kJoin: return join(relation.join());
+    case proto::Relation::kLateralJoin: throw unsupported("A lateral join");
+    case proto::Relation::kAsOfJoin: throw unsupported("An as-of join");
+    case proto::Relation::kCatalog: return context_.catalogQuery(relation.catalog());
     case proto::Relation::kSample: throw unsupported("sample");
     case proto::Relation::REL_TYPE_NOT_SET:
       throw Error("CONNECT_INVALID_PLAN.RELATION_NOT_SET", "The plan has a relation of no kind.");

@@ -14,6 +14,7 @@
 #include "plan/logical/node.h"
 
 namespace spark::connect {
+class Catalog;
 class Expression;
 class Relation;
 }  // namespace spark::connect
@@ -28,6 +29,11 @@ struct AnalyzerContext {
   int defaultParallelism = 2;
   // A name → its plan: a temporary view's, a catalog table's; null where there is none. `options`: the reader's.
   std::function<LogicalPtr(const std::vector<std::string>& name, const Options& options, bool streaming)> findRelation;
+  // What current_catalog() and current_schema() say.
+  std::string currentCatalog;
+  std::string currentSchema;
+  // The rows of a spark.catalog call, which is carried out.
+  std::function<LogicalPtr(const spark::connect::Catalog& query)> catalogQuery;
   // An uploaded artifact ("cache/<hash>"), whole. Throws where it is missing.
   std::function<std::string(const std::string& hash)> cachedArtifact;
   // The rows that a show_string relation draws: runs the plan. Bound by the session, for drawing needs results.
@@ -36,6 +42,10 @@ struct AnalyzerContext {
 
 // Resolves one plan. Used once, by one thread; throws Error (AnalysisException kinds) naming what does not resolve.
 LogicalPtr analyzeRelation(const spark::connect::Relation& relation, const AnalyzerContext& context);
+
+// A batch scan of a table, and a streaming one of a format: all columns, the hidden ones last; pruning leaves what is used.
+LogicalPtr tableScan(const std::shared_ptr<Table>& table);
+LogicalPtr streamScan(const FormatProvider& provider, const ReadDefinition& definition, const FileSystemRegistry& files);
 
 // Parses "a.b.`c.d`" into its parts. Throws Error PARSE_SYNTAX_ERROR.
 std::vector<std::string> parseNameParts(const std::string& name);

@@ -34,6 +34,14 @@ CastMode castModeOf(const proto::Expression::Cast& cast, const FunctionContext& 
   }
 }
 
+// current_catalog(), current_schema(), current_database(): known when the plan is analyzed. Null for other calls.
+ExpressionPtr sessionValue(const std::string& name, size_t numArguments, const AnalyzerContext& context) {
+  if (numArguments > 0) return nullptr;
+  if (equalsIgnoreCase(name, "current_catalog")) return Literal::of(context.currentCatalog);
+  if (equalsIgnoreCase(name, "current_schema") || equalsIgnoreCase(name, "current_database")) return Literal::of(context.currentSchema);
+  return nullptr;
+}
+
 }  // namespace
 
 ExpressionPtr ExpressionAnalyzer::resolve(const proto::Expression& message) const {
@@ -96,6 +104,9 @@ ExpressionPtr ExpressionAnalyzer::resolveAttribute(const proto::Expression& mess
   const std::vector<std::string> parts = parseNameParts(attribute.unparsed_identifier());
   if (attribute.has_plan_id()) return scope_.resolveInPlan(parts, attribute.plan_id());
   if (aliases_) {
+    if (prefer_ == Prefer::Aliases) {
+      if (ExpressionPtr found = findAlias(parts)) return found;
+    }
     if (ExpressionPtr found = scope_.find(parts)) return found;
     if (ExpressionPtr found = findAlias(parts)) return found;
   }
@@ -130,6 +141,10 @@ std::vector<ExpressionPtr> ExpressionAnalyzer::resolveList(const google::protobu
 
 ExpressionPtr ExpressionAnalyzer::resolveCall(const std::string& name, const std::vector<const proto::Expression*>& arguments,
                                               bool distinct) const {
+  if (ExpressionPtr value = sessionValue(name, arguments.size(), context_)) return value;
+  if (prefer_ == Prefer::Aliases && isAggregateFunction(name)) {
+    return ExpressionAnalyzer(scope_, context_, aliases_).resolveCall(name, arguments, distinct);
+  }
   FunctionCall call{name, {}, distinct};
   for (const proto::Expression* argument : arguments) {
     if (argument->has_unresolved_star()) {
@@ -197,6 +212,10 @@ std::vector<ExpressionPtr> ExpressionAnalyzer::resolveNamed(const proto::Express
   if (message.has_extension()) {
     messages::SqlStarExcept except;
     if (sql::unpackExtension(message.extension(), &except)) return expandExcept(except);
+  }
+  if (message.has_unresolved_function() && message.unresolved_function().arguments().empty()) {
+    const std::string& name = message.unresolved_function().function_name();
+    if (ExpressionPtr value = sessionValue(name, 0, context_)) return {std::make_shared<Alias>(value, toLowerAscii(name) + "()")};
   }
   return {named(resolve(message))};
 }

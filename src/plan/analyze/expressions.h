@@ -22,9 +22,12 @@ namespace thalweg {
 
 class ExpressionAnalyzer {
  public:
-  // All outlive the analyzer. A name that the scope does not have may mean one of `aliases`, the items of a select list.
-  ExpressionAnalyzer(const Scope& scope, const AnalyzerContext& context, const std::vector<ExpressionPtr>* aliases = nullptr)
-      : scope_(scope), context_(context), aliases_(aliases) {}
+  // Which a name means that both a column and an alias have. Arguments of aggregate functions are columns in any case.
+  enum class Prefer { Columns, Aliases };
+  // All outlive the analyzer. `aliases` are the items of a select list, which a name may mean too.
+  ExpressionAnalyzer(const Scope& scope, const AnalyzerContext& context, const std::vector<ExpressionPtr>* aliases = nullptr,
+                     Prefer prefer = Prefer::Columns)
+      : scope_(scope), context_(context), aliases_(aliases), prefer_(prefer) {}
 
   // One value. Stars are refused.
   ExpressionPtr resolve(const spark::connect::Expression& message) const;
@@ -48,6 +51,7 @@ class ExpressionAnalyzer {
   const Scope& scope_;
   const AnalyzerContext& context_;
   const std::vector<ExpressionPtr>* aliases_;
+  Prefer prefer_;
 };
 
 // Gives an expression the name that Spark gives an unnamed column of a select list.

@@ -33,8 +33,8 @@ ExpressionPtr decimalLiteral(const proto::Expression::Literal::Decimal& decimal)
   }
   if (decimal.has_precision()) precision = decimal.precision();
   if (decimal.has_scale()) scale = decimal.scale();
-  if (precision > 38 || scale > 38) {
-    throw Error("DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "A decimal has at most 38 digits.",
+  if (precision > 38 || precision < 0 || scale > 38 || scale < 0) {
+    throw Error("DECIMAL_PRECISION_EXCEEDS_MAX_PRECISION", "A decimal has at most 38 digits, none before the first.",
                 {{"precision", std::to_string(precision)}, {"maxPrecision", "38"}});
   }
   const DataTypePtr type = DataType::decimal(std::max({precision, scale, 1}), scale);

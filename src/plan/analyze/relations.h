@@ -4,8 +4,10 @@
 #include "plan/analyze/analyzer.h"
 #include "plan/analyze/expressions.h"
 #include "plan/analyze/scope.h"
+#include "plan/logical/join.h"
 
 namespace spark::connect {
+class Join;
 class Sort;
 }
 
@@ -69,6 +71,17 @@ class RelationAnalyzer {
   LogicalPtr withWatermark(const spark::connect::Relation& relation);
   LogicalPtr showString(const spark::connect::Relation& relation);
 
+  // joins
+  LogicalPtr join(const spark::connect::Join& message);
+  LogicalPtr naturalJoin(const spark::connect::Join& message);
+  struct JoinSides {
+    LogicalPtr left, right;
+  };
+  // Both sides, with no column in common: one that is on both sides has a new id on the right.
+  JoinSides joinSides(const spark::connect::Join& message);
+  // A join on equal columns, which come out once: first, then the rest of the left, then of the right.
+  LogicalPtr joinUsing(JoinType type, const std::vector<std::string>& names, const JoinSides& sides) const;
+
   Scope scopeOf(const LogicalNode& node) const { return Scope(node.output(), &planOutputs_, context_.functions.caseSensitive); }
 
   const AnalyzerContext& context_;
@@ -88,6 +101,8 @@ std::optional<int> ordinalOf(const spark::connect::Expression& expression);
 // Gives window() and window_time() in the list nodes of their own over `child`, and refers to their columns instead. Throws
 // Error _LEGACY_ERROR_TEMP_1039 for two different windows.
 LogicalPtr placeTimeWindows(std::vector<ExpressionPtr>* list, LogicalPtr child);
+// Throws unsupported() for a window() or window_time() where no node is made for it: select it as a column first.
+void refuseTimeWindow(const Expression& expression, const std::string& where);
 
 // Children of a union brought to common types, by position.
 LogicalPtr makeUnion(std::vector<LogicalPtr> children, const FunctionContext& functions);

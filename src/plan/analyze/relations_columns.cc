@@ -51,6 +51,7 @@ LogicalPtr RelationAnalyzer::filter(const proto::Relation& relation) {
   LogicalPtr child = analyze(relation.filter().input());
   const Scope scope = scopeOf(*child);
   const ExpressionPtr condition = booleanCondition(ExpressionAnalyzer(scope, context_).resolve(relation.filter().condition()));
+  refuseTimeWindow(*condition, "a filter");
   if (containsAggregate(*condition)) {
     throw Error("INVALID_WHERE_CONDITION", "A filter cannot hold an aggregate function: " + condition->toString() + "; use HAVING.",
                 {{"condition", "\"" + condition->toString() + "\""}, {"expressionList", condition->toString()}});
@@ -157,7 +158,14 @@ LogicalPtr RelationAnalyzer::toSchema(const proto::Relation& relation) {
 LogicalPtr RelationAnalyzer::subqueryAlias(const proto::Relation& relation) {
   std::vector<std::string> name(relation.subquery_alias().qualifier().begin(), relation.subquery_alias().qualifier().end());
   name.push_back(relation.subquery_alias().alias());
-  return std::make_shared<LogicalSubqueryAlias>(std::move(name), analyze(relation.subquery_alias().input()));
+  LogicalPtr child = analyze(relation.subquery_alias().input());
+  // A key that a USING join hid goes by its side's name, which the alias takes away.
+  std::vector<ExpressionPtr> named;
+  for (const AttributePtr& column : child->output()) {
+    if (!isHiddenKey(*column, child->output())) named.push_back(column);
+  }
+  if (named.size() < child->output().size()) child = std::make_shared<LogicalProject>(std::move(named), child);
+  return std::make_shared<LogicalSubqueryAlias>(std::move(name), child);
 }
 
 }  // namespace thalweg

@@ -5,6 +5,7 @@
 #include "expr/canonical.h"
 #include "plan/analyze/relations.h"
 #include "plan/logical/event_time.h"
+#include "types/column_metadata.h"
 #include "types/text/intervals.h"
 
 namespace thalweg {
@@ -60,10 +61,24 @@ LogicalPtr placeTimeWindows(std::vector<ExpressionPtr>* list, LogicalPtr child) 
   }
   const auto& window = static_cast<const TimeWindow&>(*windows[0]);
   const ExpressionPtr& time = window.children()[0];
+  if (child->kind() == LogicalKind::TimeWindow) {
+    const auto& placed = static_cast<const LogicalTimeWindow&>(*child);
+    if (placed.spec() == window.spec() && sameExpression(*placed.time(), *time)) {
+      replace(list, windows[0], placed.window());
+      return child;
+    }
+  }
   const auto column = std::make_shared<Attribute>("window", window.type(), false, nextExpressionId(), std::vector<std::string>{},
-                                                  withMetadataKey(metadataOf(time), kTimeWindowMarker, "true"));
+                                                  withMetadataKey(metadataOf(time), kTimeWindowKey, "true"));
   replace(list, windows[0], column);
   return std::make_shared<LogicalTimeWindow>(time, window.spec(), column, std::move(child));
+}
+
+void refuseTimeWindow(const Expression& expression, const std::string& where) {
+  const bool has = anyOf(expression, [](const Expression& e) {
+    return e.kind() == ExpressionKind::TimeWindow || e.kind() == ExpressionKind::WindowTime;
+  });
+  if (has) throw unsupported("window() or window_time() inside " + where + " (select it as a column first)");
 }
 
 LogicalPtr RelationAnalyzer::withWatermark(const proto::Relation& relation) {

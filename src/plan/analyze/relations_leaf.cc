@@ -2,11 +2,13 @@
 #include <arrow/api.h>
 #include <arrow/io/memory.h>
 #include <arrow/ipc/api.h>
+#include <arrow/util/byte_size.h>
 #include <spark/connect/relations.pb.h>
 
 #include "common/clock.h"
 #include "common/error.h"
 #include "plan/analyze/relations.h"
+#include "plan/analyze/sql_arguments.h"
 #include "sql/parser.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
@@ -30,23 +32,27 @@ std::vector<int> firstColumns(int count) {
   return columns;
 }
 
-// A scan gives all columns, the hidden ones last; pruning leaves what is used.
-LogicalPtr tableScan(const std::shared_ptr<Table>& table) {
-  const std::vector<AttributePtr> output = attributesOf(*table->schema(), table->visibleColumns());
-  return std::make_shared<LogicalTableScan>(table, firstColumns(static_cast<int>(output.size())), output);
-}
+// What compressed rows of one message may grow to: a few bytes can stand for any number. Uncompressed ones end at the limit
+// of a message, 128 MB.
+constexpr int64_t kMaxRowBytes = int64_t{512} << 20;
 
-// Arrow bytes from a client: an IPC stream, checked whole before anything trusts its offsets.
-std::vector<std::shared_ptr<arrow::RecordBatch>> readArrowStream(const std::string& data, std::shared_ptr<arrow::Schema>* schema) {
+// Arrow bytes from a client: an IPC stream, checked whole before anything trusts its offsets. Arrays of view types may still
+// lie in `data` or in `pool`: a cast to the types of a plan copies them.
+std::vector<std::shared_ptr<arrow::RecordBatch>> readArrowStream(const std::string& data, arrow::MemoryPool* pool,
+                                                                 std::shared_ptr<arrow::Schema>* schema) {
   auto buffer = std::make_shared<arrow::Buffer>(reinterpret_cast<const uint8_t*>(data.data()), static_cast<int64_t>(data.size()));
   auto input = std::make_shared<arrow::io::BufferReader>(buffer);
   auto invalid = [](const std::string& why) {
     return Error("CONNECT_INVALID_PLAN.INVALID_ARROW_DATA", "The rows that the client sent cannot be read: " + why);
   };
-  auto reader = arrow::ipc::RecordBatchStreamReader::Open(input.get());
+  arrow::ipc::IpcReadOptions options = arrow::ipc::IpcReadOptions::Defaults();
+  options.memory_pool = pool;
+  options.use_threads = false;
+  auto reader = arrow::ipc::RecordBatchStreamReader::Open(input.get(), options);
   if (!reader.ok()) throw invalid(reader.status().ToString());
   *schema = (*reader)->schema();
   std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+  int64_t total = 0;
   for (;;) {
     auto batch = (*reader)->Next();
     if (!batch.ok()) throw invalid(batch.status().ToString());
@@ -58,6 +64,8 @@ std::vector<std::shared_ptr<arrow::RecordBatch>> readArrowStream(const std::stri
       columns.push_back(valueOrThrow(arrow::Concatenate({column})));
     }
     batches.push_back(arrow::RecordBatch::Make((*batch)->schema(), (*batch)->num_rows(), std::move(columns)));
+    total += arrow::util::TotalBufferSize(*batches.back());
+    if (total > kMaxRowBytes) throw invalid("they grow beyond " + std::to_string(kMaxRowBytes >> 20) + " MB; send them in parts.");
   }
 }
 
@@ -76,6 +84,29 @@ std::string constantTimestamp(const std::string& text, const AnalyzerContext& co
 }
 
 }  // namespace
+
+LogicalPtr tableScan(const std::shared_ptr<Table>& table) {
+  const std::vector<AttributePtr> output = attributesOf(*table->schema(), table->visibleColumns());
+  return std::make_shared<LogicalTableScan>(table, firstColumns(static_cast<int>(output.size())), output);
+}
+
+LogicalPtr streamScan(const FormatProvider& provider, const ReadDefinition& definition, const FileSystemRegistry& files) {
+  if (!provider.streamSchema) throw unsupported("Reading the format '" + provider.name + "' as a stream");
+  if (definition.paths.size() > 1) {
+    throw Error("CONNECT_INVALID_PLAN.MULTIPLE_PATHS_NOT_SUPPORTED_FOR_STREAMING_SOURCE", "A streaming source takes one path.");
+  }
+  const StreamSchema schema = provider.streamSchema(definition, files);
+  auto stream = std::make_shared<StreamSourceDefinition>();
+  stream->format = provider.name;
+  stream->options = definition.options;
+  if (!definition.paths.empty()) stream->path = definition.paths[0];
+  stream->userSchema = definition.userSchema;
+  stream->schema = schema.schema;
+  stream->visibleColumns = schema.visibleColumns;
+  stream->corruptRecordColumn = definition.corruptRecordColumn;
+  const std::vector<AttributePtr> output = attributesOf(*schema.schema, schema.visibleColumns);
+  return std::make_shared<LogicalStreamScan>(stream, firstColumns(static_cast<int>(output.size())), output);
+}
 
 LogicalPtr RelationAnalyzer::read(const proto::Relation& relation) {
   return relation.read().has_named_table() ? namedTable(relation) : dataSource(relation);
@@ -117,29 +148,16 @@ LogicalPtr RelationAnalyzer::dataSource(const proto::Relation& relation) {
     if (!provider.openTable) throw unsupported("Reading the format '" + provider.name + "' as a batch");
     return tableScan(provider.openTable(definition, context_.formats->fileSystems()));
   }
-  if (!provider.streamSchema) throw unsupported("Reading the format '" + provider.name + "' as a stream");
-  if (definition.paths.size() > 1) {
-    throw Error("CONNECT_INVALID_PLAN.MULTIPLE_PATHS_NOT_SUPPORTED_FOR_STREAMING_SOURCE", "A streaming source takes one path.");
-  }
-  const StreamSchema schema = provider.streamSchema(definition, context_.formats->fileSystems());
-  auto stream = std::make_shared<StreamSourceDefinition>();
-  stream->format = provider.name;
-  stream->options = definition.options;
-  if (!definition.paths.empty()) stream->path = definition.paths[0];
-  stream->userSchema = definition.userSchema;
-  stream->schema = schema.schema;
-  stream->visibleColumns = schema.visibleColumns;
-  stream->corruptRecordColumn = definition.corruptRecordColumn;
-  const std::vector<AttributePtr> output = attributesOf(*schema.schema, schema.visibleColumns);
-  return std::make_shared<LogicalStreamScan>(stream, firstColumns(static_cast<int>(output.size())), output);
+  return streamScan(provider, definition, context_.formats->fileSystems());
 }
 
 LogicalPtr RelationAnalyzer::localRelation(const std::string& data, const std::string& schemaText) {
+  arrow::CappedMemoryPool pool(arrow::default_memory_pool(), kMaxRowBytes);
   std::shared_ptr<arrow::Schema> arrowSchema;
   std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
   SchemaPtr schema = schemaText.empty() ? nullptr : parseUserSchema(schemaText);
   if (!data.empty()) {
-    batches = readArrowStream(data, &arrowSchema);
+    batches = readArrowStream(data, &pool, &arrowSchema);
     const SchemaPtr sent = fromArrowSchema(*arrowSchema);
     if (!schema) schema = sent;
     if (schema->fields().size() != sent->fields().size()) {
@@ -192,24 +210,9 @@ LogicalPtr RelationAnalyzer::range(const proto::Relation& relation) {
 }
 
 LogicalPtr RelationAnalyzer::sqlText(const proto::Relation& relation) {
-  const auto& text = relation.sql();
-  sql::ParseOptions options;
-  options.timeZone = TimeZone::parse(context_.functions.timeZone);
-  // Arguments come as expressions from newer clients, as literals from older ones.
-  std::vector<proto::Expression> literals(static_cast<size_t>(text.args_size() + text.pos_args_size()));
-  size_t next = 0;
-  for (const auto& [name, argument] : text.named_arguments()) options.namedArguments[name] = &argument;
-  for (const auto& argument : text.pos_arguments()) options.positionalArguments.push_back(&argument);
-  for (const auto& [name, literal] : text.args()) {
-    *literals[next].mutable_literal() = literal;
-    options.namedArguments[name] = &literals[next++];
-  }
-  for (const auto& literal : text.pos_args()) {
-    *literals[next].mutable_literal() = literal;
-    options.positionalArguments.push_back(&literals[next++]);
-  }
+  const SqlArguments arguments(relation.sql(), context_.functions.timeZone);
   proto::Relation parsed;
-  sql::parseQuery(text.query(), &parsed, options);
+  sql::parseQuery(relation.sql().query(), &parsed, arguments.options());
   return analyze(parsed);
 }
 

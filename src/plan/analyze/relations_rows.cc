@@ -52,6 +52,66 @@ LogicalPtr castColumns(const LogicalPtr& child, const std::vector<DataTypePtr>& 
   return changed ? std::make_shared<LogicalProject>(std::move(list), child) : child;
 }
 
+// Both sides' columns by position in their common types.
+std::vector<LogicalPtr> withCommonTypes(std::vector<LogicalPtr> children, const std::string& operation, const FunctionContext& functions) {
+  std::vector<DataTypePtr> types;
+  for (size_t column = 0; column < children[0]->output().size(); ++column) {
+    DataTypePtr type = children[0]->output()[column]->type();
+    for (const LogicalPtr& child : children) {
+      DataTypePtr wider = commonType(type, child->output()[column]->type(), functions);
+      if (!wider) {
+        throw Error("INCOMPATIBLE_COLUMN_TYPE",
+                    "Column " + std::to_string(column + 1) + " of the " + operation + " has types that do not go together: " +
+                        type->sqlString() + " and " + child->output()[column]->type()->sqlString() + ".",
+                    {{"operator", operation}, {"columnOrdinalNumber", std::to_string(column + 1)},
+                     {"dataType1", "\"" + child->output()[column]->type()->sqlString() + "\""},
+                     {"dataType2", "\"" + type->sqlString() + "\""}});
+      }
+      type = wider;
+    }
+    types.push_back(type);
+  }
+  for (LogicalPtr& child : children) child = castColumns(child, types, functions.castMode());
+  return children;
+}
+
+const char* nameOf(proto::SetOperation::SetOpType type) {
+  switch (type) {
+    case proto::SetOperation::SET_OP_TYPE_UNION: return "UNION";
+    case proto::SetOperation::SET_OP_TYPE_INTERSECT: return "INTERSECT";
+    case proto::SetOperation::SET_OP_TYPE_EXCEPT: return "EXCEPT";
+    default: throw Error("CONNECT_INVALID_PLAN.SET_OPERATION", "The set operation is of no kind that this server knows.");
+  }
+}
+
+// Rows that have (or have not) an equal one on the right, nulls equal to nulls. `all`: an equal one each.
+LogicalPtr matchRows(JoinType type, const LogicalPtr& left, const LogicalPtr& right, bool all, const FunctionContext& functions) {
+  std::vector<ExpressionPtr> aliases(right->output().begin(), right->output().end());
+  // Both sides may be one plan, but a column is on one side of a join alone.
+  for (ExpressionPtr& column : aliases) column = std::make_shared<Alias>(column, static_cast<const Attribute&>(*column).name());
+  const auto renamed = std::make_shared<LogicalProject>(std::move(aliases), right);
+  std::vector<ExpressionPtr> equalities;
+  for (size_t i = 0; i < left->output().size(); ++i) {
+    equalities.push_back(resolveFunction({"<=>", {left->output()[i], renamed->output()[i]}}, functions));
+  }
+  return std::make_shared<LogicalJoin>(type, joinConjuncts(equalities), left, renamed, all);
+}
+
+bool holdsMap(const DataType& type) {
+  return type.id() == TypeId::Map || (type.id() == TypeId::Array && holdsMap(*type.element())) ||
+         (type.id() == TypeId::Struct &&
+          std::any_of(type.fields().begin(), type.fields().end(), [](const StructField& field) { return holdsMap(*field.type); }));
+}
+
+void refuseMaps(const LogicalNode& plan) {
+  for (const AttributePtr& column : plan.output()) {
+    if (!holdsMap(*column->type())) continue;
+    throw Error("UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE",
+                "Rows with maps cannot be compared: the column `" + column->name() + "` is " + column->type()->sqlString() + ".",
+                {{"colName", "`" + column->name() + "`"}, {"dataType", "\"" + column->type()->sqlString() + "\""}});
+  }
+}
+
 }  // namespace
 
 LogicalPtr makeAggregate(const std::vector<ExpressionPtr>& grouping, std::vector<ExpressionPtr> results, const LogicalPtr& child) {
@@ -117,17 +177,20 @@ LogicalPtr RelationAnalyzer::aggregate(const proto::Relation& relation) {
       grouping.push_back(one->kind() == ExpressionKind::Alias && group.has_unresolved_star() ? one->children()[0] : std::move(one));
     }
   }
-  child = placeTimeWindows(&grouping, std::move(child));
-  std::vector<ExpressionPtr> results;
-  // The groups' columns come first, under their names.
-  std::vector<ExpressionPtr> groupResults;
-  for (const ExpressionPtr& group : grouping) {
-    groupResults.push_back(group->kind() == ExpressionKind::Alias ? ExpressionPtr(static_cast<const Alias&>(*group).toAttribute()) : group);
-  }
+  const size_t numGroups = grouping.size();
+  // Grouping and results in one list: a window that stands in both is one column.
+  std::vector<ExpressionPtr> all = std::move(grouping);
   for (const auto& aggregate : message.aggregate_expressions()) {
-    for (ExpressionPtr& one : expressions.resolveNamed(aggregate)) results.push_back(std::move(one));
+    for (ExpressionPtr& one : expressions.resolveNamed(aggregate)) all.push_back(std::move(one));
   }
-  results.insert(results.begin(), groupResults.begin(), groupResults.end());
+  child = placeTimeWindows(&all, std::move(child));
+  grouping.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(numGroups));
+  // The groups' columns come first, under their names.
+  std::vector<ExpressionPtr> results;
+  for (const ExpressionPtr& group : grouping) {
+    results.push_back(group->kind() == ExpressionKind::Alias ? ExpressionPtr(static_cast<const Alias&>(*group).toAttribute()) : group);
+  }
+  results.insert(results.end(), all.begin() + static_cast<std::ptrdiff_t>(numGroups), all.end());
   return makeAggregate(grouping, std::move(results), child);
 }
 
@@ -148,30 +211,12 @@ LogicalPtr RelationAnalyzer::deduplicate(const proto::Relation& relation) {
 }
 
 LogicalPtr makeUnion(std::vector<LogicalPtr> children, const FunctionContext& functions) {
-  std::vector<DataTypePtr> types;
-  for (size_t column = 0; column < children[0]->output().size(); ++column) {
-    DataTypePtr type = children[0]->output()[column]->type();
-    for (const LogicalPtr& child : children) {
-      DataTypePtr wider = commonType(type, child->output()[column]->type(), functions);
-      if (!wider) {
-        throw Error("INCOMPATIBLE_COLUMN_TYPE",
-                    "Column " + std::to_string(column + 1) + " of the union has types that do not go together: " +
-                        type->sqlString() + " and " + child->output()[column]->type()->sqlString() + ".",
-                    {{"operator", "UNION"}, {"columnOrdinalNumber", std::to_string(column + 1)},
-                     {"dataType1", "\"" + child->output()[column]->type()->sqlString() + "\""},
-                     {"dataType2", "\"" + type->sqlString() + "\""}});
-      }
-      type = wider;
-    }
-    types.push_back(type);
-  }
-  for (LogicalPtr& child : children) child = castColumns(child, types, functions.castMode());
-  return std::make_shared<LogicalUnion>(std::move(children));
+  return std::make_shared<LogicalUnion>(withCommonTypes(std::move(children), "UNION", functions));
 }
 
 LogicalPtr RelationAnalyzer::setOperation(const proto::Relation& relation) {
   const auto& message = relation.set_op();
-  if (message.set_op_type() != proto::SetOperation::SET_OP_TYPE_UNION) throw unsupported("intersect and except");
+  const char* name = nameOf(message.set_op_type());
   LogicalPtr left = withoutHiddenColumns(analyze(message.left_input()));
   LogicalPtr right = withoutHiddenColumns(analyze(message.right_input()));
   if (message.by_name()) {
@@ -186,12 +231,20 @@ LogicalPtr RelationAnalyzer::setOperation(const proto::Relation& relation) {
   }
   if (left->output().size() != right->output().size()) {
     throw Error("NUM_COLUMNS_MISMATCH",
-                "The two sides of a union have " + std::to_string(left->output().size()) + " and " +
+                "The two sides of " + std::string(name) + " have " + std::to_string(left->output().size()) + " and " +
                     std::to_string(right->output().size()) + " columns.",
-                {{"operator", "UNION"}, {"firstNumColumns", std::to_string(left->output().size())},
+                {{"operator", name}, {"firstNumColumns", std::to_string(left->output().size())},
                  {"invalidOrdinalNum", "second"}, {"invalidNumColumns", std::to_string(right->output().size())}});
   }
-  LogicalPtr result = makeUnion({left, right}, context_.functions);
+  LogicalPtr result;
+  if (message.set_op_type() == proto::SetOperation::SET_OP_TYPE_UNION) {
+    result = makeUnion({left, right}, context_.functions);
+  } else {
+    refuseMaps(*left);
+    const std::vector<LogicalPtr> typed = withCommonTypes({left, right}, name, context_.functions);
+    const bool intersect = message.set_op_type() == proto::SetOperation::SET_OP_TYPE_INTERSECT;
+    result = matchRows(intersect ? JoinType::LeftSemi : JoinType::LeftAnti, typed[0], typed[1], message.is_all(), context_.functions);
+  }
   if (message.is_all()) return result;
   return std::make_shared<LogicalDeduplicate>(result->output(), result);
 }
@@ -206,6 +259,7 @@ std::vector<ExpressionPtr> RelationAnalyzer::sortOrders(const proto::Sort& sort,
     const auto ordinal = ordinalOf(order.child());
     if (!ordinal) {
       orders.push_back(expressions.resolve(wrapped));
+      refuseTimeWindow(*orders.back(), "ORDER BY");
       continue;
     }
     if (*ordinal < 1 || *ordinal > static_cast<int>(positions.size())) {

@@ -71,7 +71,7 @@ LogicalPtr RelationAnalyzer::extension(const proto::Relation& relation) {
   messages::SqlValues values;
   if (sql::unpackExtension(relation.extension(), &values)) return sqlValues(values);
   messages::SqlNaturalJoin join;
-  if (sql::unpackExtension(relation.extension(), &join)) throw unsupported("A natural join");
+  if (sql::unpackExtension(relation.extension(), &join)) return naturalJoin(join.join());
   throw Error("CONNECT_INVALID_PLAN.RELATION_NOT_SET", "The plan has an extension that this server does not know.");
 }
 
@@ -101,10 +101,19 @@ LogicalPtr RelationAnalyzer::sqlAggregate(const messages::SqlAggregate& message)
     throw unsupported("rollup, cube and grouping sets");
   }
   LogicalPtr child = message.has_input() ? analyze(message.input()) : singleRow();
+  // The select list may name the window that rows are grouped by (window.start).
+  for (const auto& key : message.grouping()) {
+    if (!key.has_unresolved_function() || !equalsIgnoreCase(key.unresolved_function().function_name(), "window")) continue;
+    const Scope scope = scopeOf(*child);
+    // A column of that name is what the list means.
+    if (scope.find({"window"})) continue;
+    std::vector<ExpressionPtr> window = {ExpressionAnalyzer(scope, context_).resolve(key)};
+    child = placeTimeWindows(&window, std::move(child));
+  }
   const Scope scope = message.has_input() ? scopeOf(*child) : Scope({}, nullptr, context_.functions.caseSensitive);
   const ExpressionAnalyzer selecting(scope, context_);
   std::vector<ExpressionPtr> select = selecting.resolveList(message.select());
-  // GROUP BY and HAVING name input columns first, then aliases of the select list.
+  // GROUP BY names input columns first, then aliases of the select list; HAVING, which comes after the list, aliases first.
   const ExpressionAnalyzer expressions(scope, context_, &select);
   std::vector<ExpressionPtr> grouping;
   if (message.group_by_all()) grouping = allGroups(select);
@@ -113,7 +122,8 @@ LogicalPtr RelationAnalyzer::sqlAggregate(const messages::SqlAggregate& message)
     grouping.push_back(ordinal ? groupingItem(*ordinal, select) : withoutAlias(expressions.resolve(key)));
     refuseAggregate(grouping.back(), "GROUP BY");
   }
-  const ExpressionPtr having = message.has_having() ? expressions.resolve(message.having()) : Literal::of(true);
+  const ExpressionAnalyzer filtering(scope, context_, &select, ExpressionAnalyzer::Prefer::Aliases);
+  const ExpressionPtr having = message.has_having() ? filtering.resolve(message.having()) : Literal::of(true);
   // A window of time may stand in all three places and is one column.
   std::vector<ExpressionPtr> all = grouping;
   all.insert(all.end(), select.begin(), select.end());
@@ -165,16 +175,15 @@ LogicalPtr RelationAnalyzer::sqlValues(const messages::SqlValues& message) {
                   "The values of column col" + std::to_string(fields.size() + 1) + " have types that do not go together.",
                   {{"colName", "`col" + std::to_string(fields.size() + 1) + "`"}});
     }
-    std::unique_ptr<arrow::ArrayBuilder> builder;
-    throwIfFailed(arrow::MakeBuilder(arrow::default_memory_pool(), toArrowType(*type), &builder));
+    arrow::ArrayVector values;
     bool nullable = false;
     for (const ExpressionPtr& value : column) {
       const auto scalar = evaluateConstant(*castTo(value, type, context_.functions.castMode()), evaluation);
       nullable = nullable || !scalar->is_valid;
-      throwIfFailed(builder->AppendScalar(*scalar));
+      values.push_back(valueOrThrow(arrow::MakeArrayFromScalar(*scalar, 1)));
     }
     fields.push_back({"col" + std::to_string(fields.size() + 1), type, nullable});
-    arrays.push_back(valueOrThrow(builder->Finish()));
+    arrays.push_back(valueOrThrow(arrow::Concatenate(values)));
   }
   const SchemaPtr schema = DataType::structOf(std::move(fields));
   const auto batch = arrow::RecordBatch::Make(toArrowSchema(*schema), message.rows_size(), std::move(arrays));

@@ -14,6 +14,18 @@ std::string quoted(const std::vector<std::string>& parts) {
   return text;
 }
 
+std::string fullName(const Attribute& column) {
+  std::vector<std::string> parts = column.qualifier();
+  parts.push_back(column.name());
+  return quoted(parts);
+}
+
+// A hidden column that is named is shown from there on.
+AttributePtr shown(const AttributePtr& column) {
+  if (!column->hidden()) return column;
+  return std::make_shared<Attribute>(column->name(), column->type(), column->nullable(), column->id(), column->qualifier(), column->metadata());
+}
+
 size_t editDistance(const std::string& left, const std::string& right) {
   std::vector<size_t> row(right.size() + 1);
   for (size_t j = 0; j <= right.size(); ++j) row[j] = j;
@@ -70,11 +82,13 @@ ExpressionPtr Scope::find(const std::vector<std::string>& parts) const {
     if (matches.size() > 1) std::erase_if(matches, [](const AttributePtr& column) { return column->hidden(); });
     if (matches.empty()) continue;
     if (matches.size() > 1) {
+      std::string names;
+      for (const AttributePtr& column : matches) names += (names.empty() ? "" : ", ") + fullName(*column);
       throw Error("AMBIGUOUS_REFERENCE", "The name " + quoted(parts) + " fits " + std::to_string(matches.size()) +
                                              " columns; qualify it, or rename one of them.",
-                  {{"name", quoted(parts)}, {"referenceNames", "[" + quoted(parts) + ", " + quoted(parts) + "]"}});
+                  {{"name", quoted(parts)}, {"referenceNames", "[" + names + "]"}});
     }
-    ExpressionPtr result = matches[0];
+    ExpressionPtr result = shown(matches[0]);
     for (size_t i = qualifierLength + 1; i < parts.size(); ++i) result = extractField(result, parts[i], caseSensitive_);
     return result;
   }
@@ -86,22 +100,37 @@ ExpressionPtr Scope::resolve(const std::vector<std::string>& parts) const {
   throw unresolvedColumn(parts, columns_);
 }
 
+ExpressionPtr Scope::overColumns(const ExpressionPtr& expression) const {
+  bool complete = true;
+  ExpressionPtr result = transformUp(expression, [&](const ExpressionPtr& e) -> ExpressionPtr {
+    if (e->kind() != ExpressionKind::Attribute) return e;
+    for (const AttributePtr& column : columns_) {
+      if (column->id() == static_cast<const Attribute&>(*e).id()) return shown(column);
+    }
+    complete = false;
+    return e;
+  });
+  return complete ? result : nullptr;
+}
+
 ExpressionPtr Scope::resolveInPlan(const std::vector<std::string>& parts, int64_t planId) const {
-  if (planOutputs_) {
-    if (auto it = planOutputs_->find(planId); it != planOutputs_->end()) {
-      const Scope inner(it->second, nullptr, caseSensitive_);
-      if (ExpressionPtr found = inner.find(parts)) {
-        const bool visible = !anyOf(*found, [&](const Expression& e) {
-          return e.kind() == ExpressionKind::Attribute &&
-                 std::none_of(columns_.begin(), columns_.end(),
-                              [&](const AttributePtr& c) { return c->id() == static_cast<const Attribute&>(e).id(); });
-        });
-        if (visible) return found;
-      } else {
-        throw unresolvedColumn(parts, it->second);
+  ExpressionPtr result;
+  if (planOutputs_ && planOutputs_->contains(planId)) {
+    for (const std::vector<AttributePtr>& output : planOutputs_->at(planId)) {
+      ExpressionPtr found = Scope(output, nullptr, caseSensitive_).find(parts);
+      if (!found) throw unresolvedColumn(parts, output);
+      found = overColumns(found);
+      if (!found) continue;
+      if (result) {
+        throw Error("AMBIGUOUS_COLUMN_REFERENCE",
+                    "The column " + quoted(parts) + " is of a DataFrame that is on both sides of a join; give the two sides aliases, "
+                    "and name it by them.",
+                    {{"name", quoted(parts)}});
       }
+      result = std::move(found);
     }
   }
+  if (result) return result;
   // The relation's column was renamed or computed anew on its way here: its name may still be found.
   if (ExpressionPtr found = find(parts)) return found;
   throw Error("CANNOT_RESOLVE_DATAFRAME_COLUMN",
@@ -119,10 +148,10 @@ std::vector<ExpressionPtr> Scope::expandStar(const std::vector<std::string>& tar
   }
   for (const AttributePtr& column : columns_) {
     const auto& qualifier = column->qualifier();
-    if (qualifier.size() < target.size()) continue;
+    if (qualifier.size() < target.size() || (column->hidden() && !isHiddenKey(*column, columns_))) continue;
     bool fits = true;
     for (size_t i = 0; i < target.size(); ++i) fits = fits && same(qualifier[qualifier.size() - target.size() + i], target[i]);
-    if (fits) result.push_back(column);
+    if (fits) result.push_back(shown(column));
   }
   if (!result.empty()) return result;
   const ExpressionPtr base = find(target);
@@ -139,6 +168,12 @@ std::vector<ExpressionPtr> Scope::expandStar(const std::vector<std::string>& tar
                                              base->type()->fields()[i].name));
   }
   return result;
+}
+
+bool isHiddenKey(const Attribute& column, const std::vector<AttributePtr>& columns) {
+  return column.hidden() && std::any_of(columns.begin(), columns.end(), [&](const AttributePtr& other) {
+           return !other->hidden() && equalsIgnoreCase(other->name(), column.name());
+         });
 }
 
 ExpressionPtr extractField(const ExpressionPtr& base, const std::string& name, bool caseSensitive) {

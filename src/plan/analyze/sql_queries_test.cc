@@ -44,6 +44,8 @@ INSTANTIATE_TEST_SUITE_P(GroupBy, SqlQuery, testing::Values(
     Case{"SELECT v + 1 AS w, sum(v) FROM t GROUP BY w", "struct<w:int,sum(v):bigint>"},
     Case{"SELECT v + 1, sum(v) FROM t GROUP BY 1", "struct<(v + 1):int,sum(v):bigint>"},
     Case{"SELECT k, sum(v) FROM t GROUP BY ALL", "struct<k:string,sum(v):bigint>"},
+    Case{"SELECT k, count(*) s FROM t GROUP BY k HAVING s > 1", "struct<k:string,s:bigint>"},
+    Case{"SELECT k, count(*) v FROM t GROUP BY k HAVING sum(v) > v", "struct<k:string,v:bigint>"},
     Case{"SELECT k FROM t GROUP BY 2", "GROUP_BY_POS_OUT_OF_RANGE"},
     Case{"SELECT sum(v) FROM t GROUP BY 1", "GROUP_BY_POS_AGGREGATE"},
     Case{"SELECT k, v FROM t GROUP BY k", "MISSING_AGGREGATION"},
@@ -76,10 +78,16 @@ INSTANTIATE_TEST_SUITE_P(TimeWindows, SqlQuery, testing::Values(
     Case{"SELECT window_time(w) FROM (SELECT window(ts, '1 day') w FROM t)", "struct<window_time(w):timestamp>"},
     Case{"SELECT window('2024-01-01', '1 day').end e", "struct<e:timestamp>"},
     Case{"SELECT window(ts, '1 minute'), window(ts, '2 minutes') FROM t", "_LEGACY_ERROR_TEMP_1039"},
+    Case{"SELECT window(ts, INTERVAL 1 HOUR, 1000000).end e FROM t", "struct<e:timestamp>"},
+    Case{"SELECT window(ts, k) FROM t", "NON_FOLDABLE_ARGUMENT"},
     Case{"SELECT window(ts, '1 month') FROM t", "_LEGACY_ERROR_TEMP_3231"},
     Case{"SELECT window(ts, '0 seconds') FROM t", "DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE"},
     Case{"SELECT window(ts, '1 minute', '2 minutes') FROM t", "DATATYPE_MISMATCH.PARAMETER_CONSTRAINT_VIOLATION"},
     Case{"SELECT window(ts, '2 minutes', '1 minute', '1 minute') FROM t", "DATATYPE_MISMATCH.PARAMETER_CONSTRAINT_VIOLATION"},
+    Case{"SELECT window.a FROM (SELECT s AS window, ts FROM t) GROUP BY window(ts, '1 hour'), window", "struct<a:int>"},
+    Case{"SELECT v FROM t WHERE window(ts, '1 hour').start IS NOT NULL", "UNSUPPORTED_FEATURE.THALWEG"},
+    Case{"SELECT v FROM t ORDER BY window(ts, '1 hour').start", "UNSUPPORTED_FEATURE.THALWEG"},
+    Case{"SELECT max(window(ts, '1 hour').end) m FROM t", "struct<m:timestamp>"},
     Case{"SELECT window_time(v) FROM t", "DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE"}));
 
 TEST(NamedTable, optionsOfTimeTravelReachTheCatalog) {

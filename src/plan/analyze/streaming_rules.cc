@@ -4,7 +4,9 @@
 #include <string>
 
 #include "common/error.h"
+#include "plan/analyze/stream_join_bounds.h"
 #include "plan/logical/event_time.h"
+#include "types/column_metadata.h"
 
 namespace thalweg {
 namespace {
@@ -56,12 +58,50 @@ void checkAggregates(const std::vector<const LogicalAggregate*>& aggregates, Out
   }
 }
 
+// An outer or semi join of two streams: what it holds must end by a watermark. `bounded`: it does by its times.
+void checkHeldRows(const LogicalJoin& join, OutputMode mode, bool bounded) {
+  const std::string kind = std::string("A ") + nameOf(join.type()) + " join of two streams ";
+  if (mode != OutputMode::Append && join.type() != JoinType::LeftSemi) refuseOperator(kind + "is supported in the output mode append only.");
+  if (bounded || hasWatermarkInKeys(join)) return;
+  refuseOperator(kind + "needs a watermark on a column of its equalities, or a watermark on the side without rows to keep and a range "
+                 "of time in its condition.");
+}
+
+void checkJoin(const LogicalJoin& join, OutputMode mode) {
+  const LogicalNode& left = *join.left();
+  const LogicalNode& right = *join.right();
+  const bool both = left.isStreaming() && right.isStreaming();
+  if (both && mode == OutputMode::Complete) refuseOperator("A join of two streams is not supported in the output mode complete.");
+  const auto refuse = [&](const char* which) {
+    refuseOperator(std::string("A ") + nameOf(join.type()) + " join with a stream on the " + which + " side alone is not supported.");
+  };
+  switch (join.type()) {
+    case JoinType::Inner:
+    case JoinType::Cross: return;
+    case JoinType::LeftAnti:
+      if (right.isStreaming()) refuseOperator("A left anti join with a stream on its right side is not supported.");
+      return;
+    case JoinType::LeftOuter:
+    case JoinType::LeftSemi:
+      if (!left.isStreaming()) refuse("right");
+      if (both) checkHeldRows(join, mode, isBoundedByWatermarkOf(join, left, right));
+      return;
+    case JoinType::RightOuter:
+      if (!right.isStreaming()) refuse("left");
+      if (both) checkHeldRows(join, mode, isBoundedByWatermarkOf(join, right, left));
+      return;
+    case JoinType::FullOuter:
+      if (!both) refuse(left.isStreaming() ? "left" : "right");
+      checkHeldRows(join, mode, isBoundedByWatermarkOf(join, left, right) || isBoundedByWatermarkOf(join, right, left));
+      return;
+  }
+}
+
 // What each operator over a stream demands. `aggregated`: an aggregation of the stream lies below.
 void checkOperator(const LogicalNode& node, OutputMode mode) {
   const bool aggregated = !streamingAggregates(node).empty();
   switch (node.kind()) {
     case LogicalKind::Sort:
-      if (!static_cast<const LogicalSort&>(node).global()) return;
       if (aggregated && mode == OutputMode::Complete) return;
       refuseOperator("Sorting a stream is supported after an aggregation, in the output mode complete only.");
     case LogicalKind::Limit: {
@@ -70,11 +110,23 @@ void checkOperator(const LogicalNode& node, OutputMode mode) {
       if (mode == OutputMode::Update) refuseOperator("limit is not supported on streaming DataFrames/Datasets in the output mode update.");
       return;
     }
+    case LogicalKind::EventTimeWatermark: {
+      const auto& watermark = static_cast<const LogicalEventTimeWatermark&>(node);
+      for (const AttributePtr& column : node.child()->output()) {
+        if (column->id() == watermark.eventTime()->id() || !hasMetadataKey(column->metadata(), kWatermarkDelayKey)) continue;
+        throw Error("_LEGACY_ERROR_TEMP_3076",
+                    "The stream has a watermark on '" + column->name() + "' already; another one on '" + watermark.eventTime()->name() +
+                        "' is not supported.",
+                    {});
+      }
+      return;
+    }
     case LogicalKind::Union:
       for (const LogicalPtr& child : node.children()) {
         if (!child->isStreaming()) refuseOperator("A union of a streaming with a static DataFrame is not supported.");
       }
       return;
+    case LogicalKind::Join: return checkJoin(static_cast<const LogicalJoin&>(node), mode);
     default: return;
   }
 }

@@ -62,6 +62,7 @@ INSTANTIATE_TEST_SUITE_P(Stateless, StreamingRules, testing::Values(
     Case{"SELECT * FROM raw UNION ALL SELECT * FROM events", "ok", "ok", "mode"},
     Case{"SELECT * FROM raw UNION ALL SELECT * FROM fixed", "operator", "operator", "mode"},
     Case{"SELECT * FROM raw ORDER BY v", "operator", "operator", "mode"},
+    Case{"SELECT * FROM raw SORT BY v", "operator", "operator", "mode"},
     Case{"SELECT * FROM raw LIMIT 3", "ok", "operator", "mode"},
     Case{"SELECT * FROM raw LIMIT 3 OFFSET 1", "operator", "operator", "mode"}));
 
@@ -77,6 +78,49 @@ INSTANTIATE_TEST_SUITE_P(Aggregates, StreamingRules, testing::Values(
     Case{"SELECT k, count(*) FROM raw GROUP BY k LIMIT 2", "mode", "operator", "ok"},
     Case{"SELECT window(w, '1 hour') h, sum(c) FROM (SELECT window(ts, '5 minutes') w, count(*) c FROM events GROUP BY w) GROUP BY h",
          "ok", "operator", "operator"}));
+
+INSTANTIATE_TEST_SUITE_P(JoinsWithATable, StreamingRules, testing::Values(
+    Case{"SELECT * FROM raw a JOIN fixed b ON a.k = b.k", "ok", "ok", "mode"},
+    Case{"SELECT * FROM raw a CROSS JOIN fixed b", "ok", "ok", "mode"},
+    Case{"SELECT * FROM raw a LEFT JOIN fixed b ON a.k = b.k", "ok", "ok", "mode"},
+    Case{"SELECT * FROM raw a LEFT SEMI JOIN fixed b ON a.k = b.k", "ok", "ok", "mode"},
+    Case{"SELECT * FROM raw a LEFT ANTI JOIN fixed b ON a.k = b.k", "ok", "ok", "mode"},
+    Case{"SELECT * FROM raw a RIGHT JOIN fixed b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT * FROM raw a FULL JOIN fixed b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT * FROM fixed a JOIN raw b ON a.k = b.k", "ok", "ok", "mode"},
+    Case{"SELECT * FROM fixed a RIGHT JOIN raw b ON a.k = b.k", "ok", "ok", "mode"},
+    Case{"SELECT * FROM fixed a LEFT JOIN raw b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT * FROM fixed a FULL JOIN raw b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT * FROM fixed a LEFT SEMI JOIN raw b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT * FROM fixed a LEFT ANTI JOIN raw b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT b.k, count(*) FROM raw a JOIN fixed b ON a.k = b.k GROUP BY b.k", "mode", "ok", "ok"}));
+
+INSTANTIATE_TEST_SUITE_P(JoinsOfStreams, StreamingRules, testing::Values(
+    Case{"SELECT * FROM raw a JOIN raw b ON a.k = b.k", "ok", "ok", "mode"},
+    Case{"SELECT window(a.ts, '5 minutes') w, count(*) FROM events a JOIN events b ON a.k = b.k GROUP BY w", "ok", "ok", "operator"},
+    // Rows of the left end when no later b.ts can reach them.
+    Case{"SELECT * FROM events a LEFT JOIN events b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + interval 10 minutes", "ok", "operator", "mode"},
+    Case{"SELECT * FROM events a LEFT JOIN events b ON a.k = b.k AND a.ts >= b.ts - interval 10 minutes", "ok", "operator", "mode"},
+    Case{"SELECT * FROM events a LEFT JOIN events b ON a.k = b.k AND a.ts <= b.ts", "operator", "operator", "mode"},
+    Case{"SELECT * FROM events a LEFT JOIN raw b ON a.k = b.k AND b.ts <= a.ts", "operator", "operator", "mode"},
+    Case{"SELECT * FROM events a RIGHT JOIN events b ON a.k = b.k AND b.ts >= a.ts", "ok", "operator", "mode"},
+    Case{"SELECT * FROM events a RIGHT JOIN events b ON a.k = b.k AND b.ts <= a.ts", "operator", "operator", "mode"},
+    Case{"SELECT * FROM events a FULL JOIN events b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + interval 10 minutes", "ok", "operator", "mode"},
+    Case{"SELECT * FROM events a LEFT JOIN events b ON a.ts = b.ts", "ok", "operator", "mode"},
+    Case{"SELECT * FROM raw a LEFT JOIN raw b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + interval 10 minutes", "operator", "operator", "mode"},
+    Case{"SELECT * FROM events a LEFT JOIN events b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT * FROM events a LEFT SEMI JOIN events b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + interval 10 minutes", "ok", "ok", "mode"},
+    Case{"SELECT * FROM raw a LEFT SEMI JOIN raw b ON a.k = b.k", "operator", "operator", "mode"},
+    Case{"SELECT * FROM events a LEFT ANTI JOIN events b ON a.k = b.k AND b.ts <= a.ts", "operator", "operator", "mode"}));
+
+// A second watermark on the same column is another delay; on another column it is refused.
+TEST(StreamingRules, oneColumnIsTheEventTime) {
+  const auto output = attributesOf(*DataType::structOf({{"ts", timestampType()}, {"other", timestampType()}}));
+  const LogicalPtr stream = std::make_shared<LogicalStreamScan>(std::make_shared<StreamSourceDefinition>(), std::vector<int>{0, 1}, output);
+  const LogicalPtr first = std::make_shared<LogicalEventTimeWatermark>(output[0], 1000, stream);
+  EXPECT_EQ(answer(LogicalEventTimeWatermark(first->output()[0], 2000, first), OutputMode::Append), "ok");
+  EXPECT_EQ(answer(LogicalEventTimeWatermark(first->output()[1], 2000, first), OutputMode::Append), "_LEGACY_ERROR_TEMP_3076");
+}
 
 }  // namespace
 }  // namespace thalweg

@@ -1,6 +1,6 @@
 #include "plan/logical/event_time.h"
 
-#include <nlohmann/json.hpp>
+#include "types/column_metadata.h"
 
 namespace thalweg {
 namespace {
@@ -11,7 +11,6 @@ std::vector<AttributePtr> withWindow(const LogicalNode& child, const AttributePt
   return output;
 }
 
-// Only one column of a stream is its event time: an earlier declaration of another one is kept, as Spark keeps it.
 std::vector<AttributePtr> withDelay(const LogicalNode& child, const AttributePtr& eventTime, int64_t delayMs) {
   std::vector<AttributePtr> output;
   for (const AttributePtr& column : child.output()) {
@@ -20,12 +19,6 @@ std::vector<AttributePtr> withDelay(const LogicalNode& child, const AttributePtr
                          : column);
   }
   return output;
-}
-
-nlohmann::ordered_json parsed(const std::string& metadata) {
-  if (metadata.empty()) return nlohmann::ordered_json::object();
-  auto object = nlohmann::ordered_json::parse(metadata, nullptr, /*allow_exceptions=*/false);
-  return object.is_object() ? object : nlohmann::ordered_json::object();
 }
 
 }  // namespace
@@ -55,13 +48,5 @@ LogicalPtr LogicalEventTimeWatermark::withChildren(std::vector<LogicalPtr> child
 std::string LogicalEventTimeWatermark::describe() const {
   return "EventTimeWatermark " + eventTime_->toString() + ", " + std::to_string(delayMs_) + " milliseconds";
 }
-
-std::string withMetadataKey(const std::string& metadata, std::string_view key, const std::string& jsonValue) {
-  auto object = parsed(metadata);
-  object[std::string(key)] = nlohmann::ordered_json::parse(jsonValue);
-  return object.dump();
-}
-
-bool hasMetadataKey(const std::string& metadata, std::string_view key) { return parsed(metadata).contains(std::string(key)); }
 
 }  // namespace thalweg

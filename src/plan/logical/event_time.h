@@ -22,9 +22,6 @@ class LogicalTimeWindow final : public LogicalNode {
   TimeWindowSpec spec_;
 };
 
-// The metadata key that makes a column the event time: its watermark's delay in milliseconds.
-inline constexpr std::string_view kWatermarkDelayKey = "spark.watermarkDelayMs";
-
 // Declares a column of a stream as its event time. The batch's greatest value less the delay is the next batch's watermark.
 class LogicalEventTimeWatermark final : public LogicalNode {
  public:
@@ -42,9 +39,5 @@ class LogicalEventTimeWatermark final : public LogicalNode {
   int64_t delayMs_;
   int index_;
 };
-
-// JSON object text `metadata` (empty: {}) with a key set to a JSON value.
-std::string withMetadataKey(const std::string& metadata, std::string_view key, const std::string& jsonValue);
-bool hasMetadataKey(const std::string& metadata, std::string_view key);
 
 }  // namespace thalweg

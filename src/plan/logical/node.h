@@ -29,6 +29,7 @@ enum class LogicalKind {
   Sort,
   Limit,
   Union,
+  Join,
   SubqueryAlias,
   Deduplicate,
   TimeWindow,

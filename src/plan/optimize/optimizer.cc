@@ -3,7 +3,7 @@
 namespace thalweg {
 
 LogicalPtr optimize(const LogicalPtr& plan) {
-  return pruneColumns(pushDownPredicates(collapseProjects(plan)));
+  return pruneColumns(pushDownPredicates(collapseProjects(pushDownFilters(plan))));
 }
 
 }  // namespace thalweg

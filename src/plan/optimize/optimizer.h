@@ -10,6 +10,7 @@ LogicalPtr optimize(const LogicalPtr& plan);
 
 // The rules, one a file.
 LogicalPtr pruneColumns(const LogicalPtr& plan);
+LogicalPtr pushDownFilters(const LogicalPtr& plan);
 LogicalPtr pushDownPredicates(const LogicalPtr& plan);
 LogicalPtr collapseProjects(const LogicalPtr& plan);
 

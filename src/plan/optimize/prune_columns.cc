@@ -2,6 +2,7 @@
 #include <set>
 
 #include "plan/logical/event_time.h"
+#include "plan/logical/join.h"
 #include "plan/optimize/optimizer.h"
 
 namespace thalweg {
@@ -75,6 +76,12 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
       return node->withChildren({prune(sort.child(), below)});
     }
     case LogicalKind::Limit: return node->withChildren({prune(node->child(), needed)});
+    case LogicalKind::Join: {
+      const auto& join = static_cast<const LogicalJoin&>(*node);
+      Ids below = needed;
+      if (join.condition()) addReferences(*join.condition(), &below);
+      return node->withChildren({prune(join.left(), below), prune(join.right(), below)});
+    }
     case LogicalKind::TimeWindow: {
       Ids below = needed;
       addReferences(*static_cast<const LogicalTimeWindow&>(*node).time(), &below);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
+#include "common/json_text.h"
 
 namespace thalweg {
 namespace {
@@ -21,6 +22,12 @@ const char* nameOf(SaveMode mode) {
   throw internalError("unknown save mode");
 }
 
+Error tableThere(const delta::DeltaLog& log) {
+  return Error("DELTA_PATH_EXISTS",
+               "There is already a Delta table at " + log.table().uri() + ". Choose the mode append or overwrite.",
+               {{"path", log.table().uri()}});
+}
+
 }  // namespace
 
 std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log, SaveMode mode,
@@ -28,11 +35,10 @@ std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log
                                             delta::CastFunction cast) {
   const delta::SnapshotPtr snapshot = log->update();
   if (snapshot && mode == SaveMode::Ignore) return nullptr;
-  if (snapshot && mode == SaveMode::ErrorIfExists) {
-    throw Error(
-        "DELTA_PATH_EXISTS",
-        "There is already a Delta table at " + log->table().uri() + ". Choose the mode append or overwrite.",
-        {{"path", log->table().uri()}});
+  if (snapshot && mode == SaveMode::ErrorIfExists) throw tableThere(*log);
+  if (snapshot && mode == SaveMode::Overwrite && options.dynamicOverwrite && !snapshot->partitionColumns().empty()) {
+    throw unsupported("overwriting single partitions (the option partitionOverwriteMode or the setting "
+                      "spark.sql.sources.partitionOverwriteMode is dynamic)");
   }
   DeltaWriteRequest request;
   request.schema = std::move(schema);
@@ -45,9 +51,27 @@ std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log
   request.operation.name = "WRITE";
   request.operation.parameters = {
       {"mode", delta::jsonText(nameOf(mode))},
-      {"partitionBy", delta::jsonText(nlohmann::json(options.partitionBy).dump())}};
+      {"partitionBy", delta::jsonText(toJsonText(nlohmann::json(options.partitionBy)))}};
   return std::make_unique<DeltaWrite>(std::move(log), snapshot, std::move(options), std::move(request),
                                       std::move(cast));
+}
+
+std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> log, const TableCreation& creation,
+                                               SchemaPtr schema, DeltaWriteOptions options) {
+  const delta::SnapshotPtr snapshot = log->update();
+  if (snapshot && !creation.replace) throw tableThere(*log);
+  DeltaWriteRequest request;
+  request.schema = std::move(schema);
+  request.overwrite = snapshot != nullptr;
+  request.newTable = {creation.comment, creation.properties, creation.declared};
+  request.operation.name = creation.operation;
+  request.operation.parameters = {
+      {"partitionBy", delta::jsonText(toJsonText(nlohmann::json(options.partitionBy)))},
+      {"clusterBy", delta::jsonText("[]")},
+      {"description", creation.comment ? delta::jsonText(*creation.comment) : "null"},
+      {"isManaged", delta::jsonText(creation.managed ? "true" : "false")},
+      {"properties", delta::jsonText(toJsonText(nlohmann::json(creation.properties)))}};
+  return std::make_unique<DeltaWrite>(std::move(log), snapshot, std::move(options), std::move(request), delta::CastFunction());
 }
 
 }  // namespace thalweg

@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/fault_points.h"
+#include "common/testing/condition_of.h"
 #include "delta/scan/data_file_reader.h"
 #include "sinks/delta/delta_batch_write.h"
 #include "sinks/delta/delta_stream_sink.h"
@@ -21,15 +22,6 @@ using nlohmann::json;
 using Row = std::pair<std::optional<int64_t>, std::optional<std::string>>;
 
 constexpr const char* kQuery = "6f1c7a3e-0000-4000-8000-000000000001";
-
-std::string conditionOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.condition();
-  }
-  return "none";
-}
 
 SchemaPtr idAndName() {
   return parseSchemaDdl("id BIGINT, name STRING");
@@ -252,6 +244,47 @@ TEST_F(DeltaSinkTest, ALostAnswerOfTheCommitIsResolved) {
   EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "2/b"}));
 }
 
+// Writes batch `id` through a sink that has the run's earlier batches behind it.
+bool writeThrough(DeltaStreamSink& sink, int64_t id) {
+  const auto write = sink.beginBatch({id, kQuery, "run", OutputMode::Append, idAndName()});
+  if (!write) return false;
+  const auto task = write->openTask(0);
+  task->write(batchOf({{id, "a"}}));
+  task->close();
+  write->commit();
+  return true;
+}
+
+TEST_F(DeltaSinkTest, AQueryWhoseTableIsGoneEndsAndMakesNoNewOne) {
+  for (const bool there : {false, true}) {
+    if (there) runBatch(0, {{0, "a"}});
+    DeltaStreamSink sink(log_, {});
+    sink.validate(OutputMode::Append, *idAndName());
+    ASSERT_TRUE(writeThrough(sink, 1));
+    store_->removeTree("/t");
+    log_ = std::make_shared<delta::DeltaLog>(table_);
+    EXPECT_EQ(conditionOf([&] { writeThrough(sink, 2); }), "DELTA_TABLE_NOT_FOUND") << there;
+    EXPECT_TRUE(store_->list("/t").empty());
+  }
+}
+
+TEST_F(DeltaSinkTest, AQueryDoesNotGoOnInAnotherTable) {
+  for (const bool there : {false, true}) {
+    if (there) runBatch(0, {{0, "a"}});
+    DeltaStreamSink sink(log_, {});
+    sink.validate(OutputMode::Append, *idAndName());
+    ASSERT_TRUE(writeThrough(sink, 1));
+    store_->removeTree("/t");
+    log_ = std::make_shared<delta::DeltaLog>(table_);
+    const auto other = beginDeltaWrite(log_, SaveMode::Append, idAndName(), {});
+    other->commit();
+    EXPECT_EQ(conditionOf([&] { writeThrough(sink, 2); }), "DELTA_TABLE_NOT_FOUND") << there;
+    EXPECT_TRUE(rows().empty());
+    store_->removeTree("/t");
+    log_ = std::make_shared<delta::DeltaLog>(table_);
+  }
+}
+
 TEST_F(DeltaSinkTest, ASecondWriterOfTheSameBatchLoses) {
   ASSERT_TRUE(runBatch(0, {{1, "a"}}));
   DeltaStreamSink sink(log_, {});
@@ -289,6 +322,27 @@ TEST_F(DeltaBatchWriteTest, SaveModesDoAsSparkSays) {
   EXPECT_EQ(info["operation"], "WRITE");
   EXPECT_EQ(info["operationParameters"], (json{{"mode", "Overwrite"}, {"partitionBy", "[]"}}));
   EXPECT_EQ(info["operationMetrics"]["numRemovedFiles"], "2");
+}
+
+// As Delta has it, the mode counts where there are partitions to choose among.
+TEST_F(DeltaBatchWriteTest, ADynamicOverwriteIsNotTakenForTheWholeTable) {
+  Options asked;
+  asked.set("partitionOverwriteMode", "DYNAMIC");
+  EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}}, DeltaWriteOptions::parse(asked, {"name"})));
+  EXPECT_EQ(conditionOf([&] { write(SaveMode::Overwrite, {{2, "b"}}, DeltaWriteOptions::parse(asked, {})); }),
+            "UNSUPPORTED_FEATURE.THALWEG");
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a"}));
+  asked.set("partitionOverwriteMode", "static");
+  EXPECT_TRUE(write(SaveMode::Overwrite, {{2, "b"}}, DeltaWriteOptions::parse(asked, {})));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"2/b"}));
+}
+
+TEST_F(DeltaBatchWriteTest, ADynamicOverwriteOfATableWithoutPartitionsReplacesIt) {
+  Options asked;
+  asked.set("partitionOverwriteMode", "dynamic");
+  EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}}));
+  EXPECT_TRUE(write(SaveMode::Overwrite, {{2, "b"}}, DeltaWriteOptions::parse(asked, {})));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"2/b"}));
 }
 
 TEST_F(DeltaBatchWriteTest, ANamedTransactionIsWrittenOnce) {

@@ -28,11 +28,31 @@ std::string DeltaStreamSink::description() const {
 
 void DeltaStreamSink::validate(OutputMode mode, const Schema& schema) {
   const SchemaPtr copy = DataType::structOf(schema.fields());
-  DeltaWrite(log_, log_->update(), options_, requestFor(mode, copy), cast_);
+  const delta::SnapshotPtr snapshot = log_->update();
+  if (snapshot) tableId_ = snapshot->metadata().id;
+  DeltaWrite(log_, snapshot, options_, requestFor(mode, copy), cast_);
+}
+
+void DeltaStreamSink::checkSameTable(const delta::Snapshot* snapshot, const StreamBatch& batch) {
+  const bool expected = wrote_ || !tableId_.empty();
+  const std::string id = snapshot ? snapshot->metadata().id : "";
+  const bool another = !tableId_.empty() ? id != tableId_
+                                         : wrote_ && !(snapshot && snapshot->transactionVersion(batch.queryId));
+  if (expected && another) {
+    const std::string& uri = log_->table().uri();
+    throw Error("DELTA_TABLE_NOT_FOUND",
+                "The Delta table at " + uri + " that the query was started on is gone: it was " +
+                    (snapshot ? "replaced by another table" : "dropped, or its files were removed") +
+                    " while the query ran. Start the query again to write into what is there, with a new checkpoint "
+                    "to begin from the start.",
+                {{"tableName", uri}});
+  }
+  tableId_ = id;
 }
 
 std::unique_ptr<BatchWrite> DeltaStreamSink::beginBatch(const StreamBatch& batch) {
   const delta::SnapshotPtr snapshot = log_->update();
+  checkSameTable(snapshot.get(), batch);
   if (snapshot) {
     const auto recorded = snapshot->transactionVersion(batch.queryId);
     if (recorded && *recorded > batch.batchId) {
@@ -56,6 +76,7 @@ std::unique_ptr<BatchWrite> DeltaStreamSink::beginBatch(const StreamBatch& batch
       {"queryId", delta::jsonText(batch.queryId)},
       {"epochId", delta::jsonText(std::to_string(batch.batchId))}};
   request.transaction = delta::SetTransaction{batch.queryId, batch.batchId, std::nullopt};
+  wrote_ = true;
   return std::make_unique<DeltaWrite>(log_, snapshot, options_, std::move(request), cast_);
 }
 

@@ -11,7 +11,8 @@ namespace thalweg {
 
 // Every batch, also one without rows, is one commit "STREAMING UPDATE" with txn{appId = query id, version =
 // batch id}; a batch whose id the table already has is skipped. The table is made by the first batch where it
-// is missing. Complete mode replaces all rows in the batch's commit. Update mode throws unsupported().
+// is missing, and by no later one: a query whose table was dropped, replaced or removed ends with Error
+// DELTA_TABLE_NOT_FOUND and writes nothing in its place. Complete mode replaces all rows in the batch's commit. Update mode throws unsupported().
 class DeltaStreamSink : public StreamSink {
  public:
   // `cast` may be empty: then a type that differs from the table's is refused.
@@ -25,7 +26,12 @@ class DeltaStreamSink : public StreamSink {
  private:
   std::shared_ptr<delta::DeltaLog> log_;
   DeltaWriteOptions options_;
+  // Throws where the log is not of the table that this run began with.
+  void checkSameTable(const delta::Snapshot* snapshot, const StreamBatch& batch);
+
   delta::CastFunction cast_;
+  std::string tableId_;  // empty until the table is met
+  bool wrote_ = false;   // a batch of this run began, and so is in the table when the next one begins
 };
 
 }  // namespace thalweg

@@ -1,5 +1,7 @@
 #include "sinks/delta/delta_write.h"
 
+#include <algorithm>
+
 #include <arrow/record_batch.h>
 
 #include "common/error.h"
@@ -9,6 +11,7 @@
 #include "delta/maintain/compaction.h"
 #include "delta/snapshot/table_features.h"
 #include "storage/uri_path.h"
+#include "types/column_metadata.h"
 #include "types/schema_json.h"
 
 namespace thalweg {
@@ -35,13 +38,11 @@ DeltaWriteOptions DeltaWriteOptions::parse(const Options& options, std::vector<s
   for (const char* name : {"replaceWhere", "replaceOn", "replaceUsing"}) {
     if (options.has(name)) throw unsupported(std::string("the Delta write option ") + name);
   }
-  if (equalsIgnoreCase(options.getOr("partitionOverwriteMode", "static"), "dynamic")) {
-    throw unsupported("the Delta write option partitionOverwriteMode=dynamic");
-  }
   DeltaWriteOptions parsed;
   parsed.partitionBy = std::move(partitionBy);
   parsed.mergeSchema = options.getBool("mergeSchema", false);
   parsed.overwriteSchema = options.getBool("overwriteSchema", false);
+  parsed.dynamicOverwrite = equalsIgnoreCase(options.getOr("partitionOverwriteMode", "static"), "dynamic");
   parsed.maxRecordsPerFile = options.getLong("maxRecordsPerFile").value_or(0);
   parsed.userMetadata = options.get("userMetadata");
   parsed.txnAppId = options.get("txnAppId");
@@ -81,6 +82,7 @@ DeltaWrite::DeltaWrite(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr 
       options_(std::move(options)),
       request_(std::move(request)),
       cast_(std::move(cast)) {
+  request_.schema = withoutQueryMarks(*request_.schema);
   settleSchema(cast_);
   const delta::Protocol protocol = snapshot_ ? snapshot_->protocol() : delta::Protocol();
   if (snapshot_) delta::checkWritable(protocol, metadata_, log_->table().uri());
@@ -97,20 +99,28 @@ void DeltaWrite::settleSchema(const delta::CastFunction& cast) {
     metadata_ = snapshot_->metadata();
     rules.columnMapping = delta::columnMappingMode(metadata_) != delta::ColumnMappingMode::None;
   }
+  const bool replaceTable = snapshot_ && request_.newTable;
   const bool replaceSchema = snapshot_ && request_.overwrite && options_.overwriteSchema;
-  if (replaceSchema && rules.columnMapping)
-    throw unsupported("overwriteSchema on a table with column mapping");
-  if (!snapshot_ || replaceSchema) {
-    const SchemaPtr schema = delta::newTableSchema(*request_.schema, options_.partitionBy, rules);
-    if (!snapshot_) {
+  if ((replaceSchema || replaceTable) && rules.columnMapping)
+    throw unsupported("a new schema (overwriteSchema, CREATE OR REPLACE) on a table with column mapping");
+  if (!snapshot_ || replaceSchema || replaceTable) {
+    SchemaPtr schema = delta::newTableSchema(*request_.schema, options_.partitionBy, rules);
+    if (request_.newTable && request_.newTable->keepNullability) schema = request_.schema;
+    if (!snapshot_ || replaceTable) {
+      metadata_ = {};
       metadata_.id = randomUuid();
       metadata_.createdTime = log_->clock().nowMillis();
     }
+    if (request_.newTable) {
+      metadata_.description = request_.newTable->description;
+      metadata_.configuration = request_.newTable->configuration;
+    }
     metadata_.schemaString = toSchemaJson(*schema);
     metadata_.partitionColumns = canonicalNames(*schema, options_.partitionBy);
-    metadataChanged_ = !snapshot_ || metadata_.schemaString != snapshot_->metadata().schemaString ||
+    metadataChanged_ = !snapshot_ || replaceTable || metadata_.schemaString != snapshot_->metadata().schemaString ||
                        metadata_.partitionColumns != snapshot_->metadata().partitionColumns;
     plan_ = delta::planWriteSchema(*schema, *request_.schema, rules);
+    if (replaceTable) checkFeatures();
     return;
   }
   settlePartitioning(metadata_);
@@ -118,6 +128,16 @@ void DeltaWrite::settleSchema(const delta::CastFunction& cast) {
   if (plan_.schemaChanged) {
     metadata_.schemaString = toSchemaJson(*plan_.tableSchema);
     metadataChanged_ = true;
+  }
+}
+
+// A replaced table keeps its protocol: what its new schema and properties ask for must be in it already.
+void DeltaWrite::checkFeatures() const {
+  const auto there = delta::writerFeatures(snapshot_->protocol());
+  for (const std::string& feature : delta::writerFeatures(delta::protocolForNewTable(metadata_, log_->table().uri()))) {
+    if (std::find(there.begin(), there.end(), feature) == there.end()) {
+      throw unsupported("replacing a table by one that needs the feature " + feature + ", which the table lacks (drop it and create it)");
+    }
   }
 }
 
@@ -145,6 +165,8 @@ void DeltaWrite::fillMetrics(int64_t removedFiles, int64_t removedBytes) {
   for (const delta::AddFile& file : files_) bytes += file.size;
   const auto numFiles = static_cast<int64_t>(files_.size());
   auto& metrics = request_.operation.metrics;
+  // A table made without rows has none to count, as Spark has it.
+  if (request_.newTable && request_.newTable->keepNullability) return;
   if (request_.streaming) {
     metrics = {{"numRemovedFiles", removedFiles},
                {"numAddedFiles", numFiles},
@@ -193,13 +215,7 @@ void DeltaWrite::commit() {
 
 void DeltaWrite::abort() noexcept {
   const std::lock_guard lock(mutex_);
-  for (const delta::AddFile& file : files_) {
-    try {
-      log_->table().fileSystem->remove(log_->table().path + "/" + decodeUriPath(file.path));
-    } catch (...) {
-      // A file without a commit is no part of the table; vacuum takes it.
-    }
-  }
+  delta::removeUncommitted(log_->table(), files_);
   files_.clear();
 }
 

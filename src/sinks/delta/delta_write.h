@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,15 +23,16 @@ struct DeltaWriteOptions {
   std::vector<std::string> partitionBy;  // of a new table; must be the table's own where it exists
   bool mergeSchema = false;
   bool overwriteSchema = false;   // batch overwrite only
+  bool dynamicOverwrite = false;  // batch overwrite only: of the partitions that rows come for
   int64_t maxRecordsPerFile = 0;  // 0: no bound
   std::optional<std::string> userMetadata;
   std::optional<std::string> txnAppId;  // batch only: an idempotent write
   std::optional<int64_t> txnVersion;
   bool compactBehind = false;  // small files are merged in the background
 
-  // mergeSchema, overwriteSchema, maxRecordsPerFile, userMetadata, txnAppId, txnVersion. Throws unsupported()
-  // for options that would change what is written and are not built (replaceWhere,
-  // partitionOverwriteMode=dynamic …).
+  // mergeSchema, overwriteSchema, partitionOverwriteMode, maxRecordsPerFile, userMetadata, txnAppId,
+  // txnVersion. Throws unsupported() for options that would change what is written and are not built
+  // (replaceWhere …).
   static DeltaWriteOptions parse(const Options& options, std::vector<std::string> partitionBy);
 };
 
@@ -41,6 +43,13 @@ struct DeltaWriteRequest {
   // The commit's name and parameters (its metrics are filled in here), and what else it says.
   delta::Operation operation;
   std::optional<delta::SetTransaction> transaction;
+  // The table is made, or with `overwrite` made anew, with this: partitioned as the options say.
+  struct NewTable {
+    std::optional<std::string> description;
+    std::map<std::string, std::string> configuration;
+    bool keepNullability = false;  // of `schema`; else every column may be null
+  };
+  std::optional<NewTable> newTable;
 };
 
 // Made over one snapshot; commits on top of whatever was committed since, by Delta's conflict rules.
@@ -62,6 +71,7 @@ class DeltaWrite : public BatchWrite {
   class Task;
   void settleSchema(const delta::CastFunction& cast);
   void settlePartitioning(const delta::Metadata& table) const;
+  void checkFeatures() const;
   void takeFiles(std::vector<delta::AddFile> files, int64_t numRows);
   void fillMetrics(int64_t removedFiles, int64_t removedBytes);
 

@@ -27,17 +27,7 @@ std::optional<int64_t> positive(const Options& options, const std::string& name)
 
 // Java's time units: "7d", "12h", "90m", "30s", "500ms", "10us"; milliseconds without a unit.
 int64_t durationMs(const std::string& name, const std::string& text) {
-  static constexpr std::pair<std::string_view, int64_t> kUnits[] = {
-      {"us", 0}, {"ms", 1}, {"min", 60'000}, {"s", 1000}, {"m", 60'000}, {"h", 3'600'000}, {"d", 86'400'000}};
-  const std::string lower = toLowerAscii(trimBlanks(text));
-  const size_t digits = std::min(lower.find_first_not_of("0123456789"), lower.size());
-  const auto count = parseIntegral(std::string_view(lower).substr(0, digits), 0,
-                                   std::numeric_limits<int64_t>::max() / 86'400'000, false);
-  std::string_view unit = trimBlanks(std::string_view(lower).substr(digits));
-  if (unit.empty()) unit = "ms";
-  for (const auto& [suffix, factor] : kUnits) {
-    if (count && unit == suffix) return factor == 0 ? *count / 1000 : *count * factor;
-  }
+  if (const auto milliseconds = parseDurationMs(trimBlanks(text))) return *milliseconds;
   refuse(name,
          fmt::format("Invalid value '{}' for option '{}', must be a duration such as 7d or 12h", text, name));
 }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
+#include "common/json_text.h"
 #include "common/logging.h"
 #include "sources/files/file_resolution.h"
 #include "sources/files/file_source.h"
@@ -19,7 +20,7 @@ SourceOffset offsetText(int64_t logOffset) {
 }
 
 int64_t parseOffset(const SourceOffset& text) {
-  const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto json = parseJson(text);
   const auto it = json.is_object() ? json.find("logOffset") : json.end();
   if (json.is_object() && it != json.end() && it->is_number_integer()) {
     if (const auto value = it->get<int64_t>(); value >= -1 && value < INT64_MAX) return value;
@@ -50,6 +51,7 @@ class FileStreamSource final : public StreamSource {
 
   const SchemaPtr& schema() const override { return scan_->columns.schema; }
   int visibleColumns() const override { return scan_->columns.visibleCount; }
+  void checkLoggedOffset(const SourceOffset& offset) const override { parseOffset(offset); }
   std::string description() const override {
     return "FileStreamSource[" + displayPath(*root_.location.fileSystem, root_.location.path) + "]";
   }

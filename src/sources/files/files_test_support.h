@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "common/error.h"
+#include "common/testing/condition_of.h"
 #include "common/uuid.h"
 #include "connector/read.h"
 
@@ -64,16 +65,6 @@ inline std::vector<std::string> readRows(const std::vector<SplitPtr>& splits,
     }
   }
   return rows;
-}
-
-template <typename F>
-std::string conditionOf(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.condition();
-  }
-  return "";
 }
 
 }  // namespace thalweg

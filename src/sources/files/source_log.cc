@@ -7,6 +7,7 @@
 
 #include "common/error.h"
 #include "common/fault_points.h"
+#include "common/json_text.h"
 #include "common/logging.h"
 #include "storage/resolved_put.h"
 #include "types/text/number_text.h"
@@ -30,7 +31,7 @@ void checkHeader(std::string_view line, const std::string& place) {
 }
 
 SourceLogEntry parseEntry(std::string_view line, const std::string& place) {
-  const auto json = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const auto json = parseJson(line);
   const auto number = [&](const char* name, std::optional<int64_t> fallback) -> int64_t {
     const auto it = json.find(name);
     if (it == json.end() && fallback) return *fallback;

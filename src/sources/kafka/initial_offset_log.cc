@@ -19,7 +19,10 @@ PartitionOffsets parse(std::string_view contents, const std::string& path) {
     throw Error(ErrorKind::Spark, "INVALID_OPTION",
                 "The file '" + path + "' of the checkpoint does not hold the initial offsets of a Kafka source, version 1.");
   }
-  return parsePartitionOffsets(contents, "The file '" + path + "' of the checkpoint");
+  const std::string what = "The file '" + path + "' of the checkpoint";
+  PartitionOffsets offsets = parsePartitionOffsets(contents, what);
+  requireResolved(offsets, what);
+  return offsets;
 }
 
 }  // namespace

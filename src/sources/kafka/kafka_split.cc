@@ -78,23 +78,46 @@ class KafkaReader final : public BatchReader {
   std::span<const KafkaMessage> held_;  // fetched, not yet in a batch
 };
 
-class KafkaSplit final : public Split {
+// The ranges of a split, one after another.
+class KafkaGroupReader final : public BatchReader {
  public:
-  KafkaSplit(KafkaReadContext context, OffsetRange range) : context_(std::move(context)), range_(std::move(range)) {}
-  std::unique_ptr<BatchReader> open(const ReadRequest& request) const override {
-    return std::make_unique<KafkaReader>(context_, range_, request);
+  KafkaGroupReader(const KafkaReadContext& context, const std::vector<OffsetRange>& ranges, const ReadRequest& request)
+      : context_(context), ranges_(ranges), request_(request) {}
+
+  std::shared_ptr<arrow::RecordBatch> next() override {
+    for (; next_ < ranges_.size(); ++next_) {
+      if (!reader_) reader_ = std::make_unique<KafkaReader>(context_, ranges_[next_], request_);
+      if (auto batch = reader_->next()) return batch;
+      reader_.reset();
+    }
+    return nullptr;
   }
 
  private:
   const KafkaReadContext context_;
-  const OffsetRange range_;
+  const std::vector<OffsetRange> ranges_;
+  const ReadRequest request_;
+  size_t next_ = 0;
+  std::unique_ptr<KafkaReader> reader_;
+};
+
+class KafkaSplit final : public Split {
+ public:
+  KafkaSplit(KafkaReadContext context, std::vector<OffsetRange> ranges) : context_(std::move(context)), ranges_(std::move(ranges)) {}
+  std::unique_ptr<BatchReader> open(const ReadRequest& request) const override {
+    return std::make_unique<KafkaGroupReader>(context_, ranges_, request);
+  }
+
+ private:
+  const KafkaReadContext context_;
+  const std::vector<OffsetRange> ranges_;
 };
 
 }  // namespace
 
-std::vector<SplitPtr> makeKafkaSplits(const KafkaReadContext& context, const std::vector<OffsetRange>& ranges) {
+std::vector<SplitPtr> makeKafkaSplits(const KafkaReadContext& context, const std::vector<std::vector<OffsetRange>>& groups) {
   std::vector<SplitPtr> splits;
-  for (const OffsetRange& range : ranges) splits.push_back(std::make_shared<KafkaSplit>(context, range));
+  for (const auto& ranges : groups) splits.push_back(std::make_shared<KafkaSplit>(context, ranges));
   return splits;
 }
 

@@ -10,6 +10,8 @@ namespace thalweg {
 namespace {
 
 constexpr std::string_view kCheckpoint = "The Kafka offset in the checkpoint";
+// Partitions with fewer records than this in all are one task, and so one file of a sink, unless the user asked for more.
+constexpr int64_t kRecordsOfOneTask = 4096;
 
 }  // namespace
 
@@ -18,6 +20,11 @@ KafkaStreamSource::KafkaStreamSource(KafkaSourceOptions options, StreamSourceCon
   read_.schema = kafkaSchemaOf(options_.includeHeaders);
   read_.pollTimeout = options_.pollTimeout;
   read_.failOnDataLoss = options_.failOnDataLoss;
+}
+
+// Spark resolves -1 and -2 before it logs an offset, and fails on negative ones (an assertion, or KAFKA_DATA_LOSS).
+void KafkaStreamSource::checkLoggedOffset(const SourceOffset& offset) const {
+  requireResolved(parsePartitionOffsets(offset, kCheckpoint), kCheckpoint);
 }
 
 std::string KafkaStreamSource::description() const { return "KafkaV2[" + options_.strategy.description() + "]"; }
@@ -93,9 +100,12 @@ std::vector<SplitPtr> KafkaStreamSource::plan(const std::optional<SourceOffset>&
   if (!read_.pool && !ranges.empty()) {
     KafkaFetchBudget budget;
     budget.partitions = static_cast<int>(until.size());
+    if (availableNow_) budget.longestWait = kWaitForWhatIsThere;
     read_.pool = KafkaConsumerPool::make(options_.client, budget);
   }
-  return makeKafkaSplits(read_, splitOffsetRanges(std::move(ranges), options_.minPartitions, options_.maxRecordsPerPartition));
+  ranges = splitOffsetRanges(std::move(ranges), options_.minPartitions, options_.maxRecordsPerPartition);
+  const bool asked = options_.minPartitions || options_.maxRecordsPerPartition;
+  return makeKafkaSplits(read_, groupOffsetRanges(ranges, asked ? 0 : kRecordsOfOneTask));
 }
 
 std::map<std::string, std::string> KafkaStreamSource::metrics(const SourceOffset& end) {

@@ -13,6 +13,7 @@ class KafkaStreamSource final : public StreamSource {
   KafkaStreamSource(KafkaSourceOptions options, StreamSourceContext context);
 
   const SchemaPtr& schema() const override { return read_.schema; }
+  void checkLoggedOffset(const SourceOffset& offset) const override;
   std::string description() const override;
   std::optional<SourceOffset> initialOffset() override;
   std::optional<SourceOffset> latestOffset(const std::optional<SourceOffset>& start, bool ignoreLimits) override;

@@ -21,11 +21,13 @@ class KafkaTable final : public Table {
     auto ranges = makeOffsetRanges(from, until, {}, onLoss);
     KafkaFetchBudget budget;
     budget.partitions = std::max(static_cast<int>(ranges.size()), 1);
+    budget.longestWait = kWaitForWhatIsThere;
     const KafkaReadContext context{.pool = KafkaConsumerPool::make(options_.client, budget),
                                    .schema = schema_,
                                    .pollTimeout = options_.pollTimeout,
                                    .failOnDataLoss = options_.failOnDataLoss};
-    return makeKafkaSplits(context, splitOffsetRanges(std::move(ranges), options_.minPartitions, options_.maxRecordsPerPartition));
+    ranges = splitOffsetRanges(std::move(ranges), options_.minPartitions, options_.maxRecordsPerPartition);
+    return makeKafkaSplits(context, groupOffsetRanges(ranges, /*maxRecords=*/0));
   }
 
  private:

@@ -111,4 +111,18 @@ std::vector<OffsetRange> splitOffsetRanges(std::vector<OffsetRange> ranges, std:
   return result;
 }
 
+std::vector<std::vector<OffsetRange>> groupOffsetRanges(const std::vector<OffsetRange>& ranges, int64_t maxRecords) {
+  std::vector<std::vector<OffsetRange>> groups;
+  int64_t records = 0;
+  for (const OffsetRange& range : ranges) {
+    if (groups.empty() || records + range.size() > maxRecords) {
+      groups.emplace_back();
+      records = 0;
+    }
+    groups.back().push_back(range);
+    records += range.size();
+  }
+  return groups;
+}
+
 }  // namespace thalweg

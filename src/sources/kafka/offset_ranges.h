@@ -40,4 +40,8 @@ std::vector<OffsetRange> makeOffsetRanges(const PartitionOffsets& from, const Pa
 std::vector<OffsetRange> splitOffsetRanges(std::vector<OffsetRange> ranges, std::optional<int64_t> minPartitions,
                                            std::optional<int64_t> maxRecords);
 
+// Neighbours together while they have at most `maxRecords` records (0: each alone): a task for each of many small ranges costs more than
+// its records, a file and its sync above all.
+std::vector<std::vector<OffsetRange>> groupOffsetRanges(const std::vector<OffsetRange>& ranges, int64_t maxRecords);
+
 }  // namespace thalweg

@@ -50,5 +50,12 @@ TEST(SplitOffsetRanges, LargeRangesAreSplitInProportion) {
   EXPECT_EQ(splitOffsetRanges({{a, 0, 10}}, 1, std::nullopt), (std::vector<OffsetRange>{{a, 0, 10}}));
 }
 
+TEST(GroupOffsetRanges, PutsSmallNeighboursTogether) {
+  const auto range = [](int32_t partition, int64_t size) { return OffsetRange{{"t", partition}, 100, 100 + size}; };
+  const auto groups = groupOffsetRanges({range(0, 3), range(1, 4), range(2, 4), range(3, 50), range(4, 1)}, 10);
+  EXPECT_EQ(groups, (std::vector<std::vector<OffsetRange>>{{range(0, 3), range(1, 4)}, {range(2, 4)}, {range(3, 50)}, {range(4, 1)}}));
+  EXPECT_TRUE(groupOffsetRanges({}, 10).empty());
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
+#include "common/json_text.h"
 
 namespace thalweg {
 namespace {
@@ -26,11 +27,7 @@ constexpr std::string_view kPartitionsExample = R"({"topicA":[0,1],"topicB":[0,1
 
 json parseObject(std::string_view text, std::string_view what, std::string_view example) {
   if (text.size() > kMaxTextBytes) fail(text, what, example);
-  const auto boundDepth = [&](int depth, json::parse_event_t, json&) {
-    if (depth > kMaxDepth) fail(text, what, example);
-    return true;
-  };
-  json parsed = json::parse(text, boundDepth, /*allow_exceptions=*/false);
+  json parsed = parseJson(text, kMaxDepth);
   if (!parsed.is_object()) fail(text, what, example);
   return parsed;
 }
@@ -58,7 +55,7 @@ std::string formatPartitionOffsets(const PartitionOffsets& offsets) {
     if (!topic || *topic != partition.topic) {
       if (topic) text += "},";
       topic = &partition.topic;
-      text += json(*topic).dump(-1, ' ', false, json::error_handler_t::replace) + ":{";
+      text += quotedJson(*topic) + ":{";
     } else {
       text += ',';
     }
@@ -80,6 +77,16 @@ PartitionOffsets parsePartitionOffsets(std::string_view text, std::string_view w
     }
   }
   return offsets;
+}
+
+void requireResolved(const PartitionOffsets& offsets, std::string_view what) {
+  for (const auto& [partition, offset] : offsets) {
+    if (offset >= 0) continue;
+    throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
+                std::string(what) + " holds the offset " + std::to_string(offset) + " for the partition " + partition.text() +
+                    ", which no query writes: it is damaged or was edited. Put a whole number from 0 there.",
+                {{"partition", partition.text()}, {"offset", std::to_string(offset)}});
+  }
 }
 
 std::vector<TopicPartition> parsePartitions(std::string_view text, std::string_view what) {

@@ -16,6 +16,10 @@ std::string formatPartitionOffsets(const PartitionOffsets& offsets);
 // 'startingOffsets'").
 PartitionOffsets parsePartitionOffsets(std::string_view text, std::string_view what);
 
+// Throws Error STREAMING_CHECKPOINT_LOG_CORRUPT naming `what` and the partition where an offset is negative: only options
+// may hold -1 (latest) and -2 (earliest).
+void requireResolved(const PartitionOffsets& offsets, std::string_view what);
+
 // {"topicA":[0,1],"topicB":[2]}: the option `assign`. Sorted, each once.
 std::vector<TopicPartition> parsePartitions(std::string_view text, std::string_view what);
 

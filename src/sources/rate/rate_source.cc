@@ -35,19 +35,9 @@ std::optional<int64_t> wholeNumber(std::string_view text) {
 
 // "5s", "2m", "1h", "1d", "90": seconds without a unit.
 int64_t parseSeconds(const std::string& text) {
-  static constexpr std::pair<std::string_view, int64_t> kUnits[] = {{"min", 60}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86'400}};
-  std::string lower = toLowerAscii(text);
-  int64_t unit = 1;
-  for (const auto& [name, seconds] : kUnits) {
-    if (!lower.ends_with(name)) continue;
-    lower.resize(lower.size() - name.size());
-    unit = seconds;
-    break;
-  }
-  while (lower.ends_with(' ')) lower.pop_back();
-  const auto count = wholeNumber(lower);
-  if (!count || *count < 0 || *count > INT64_MAX / unit) refuse("Invalid value '" + text + "' for option 'rampUpTime', must be a duration such as 5s.");
-  return *count * unit;
+  if (const auto seconds = wholeNumber(text); seconds && *seconds >= 0) return *seconds;
+  if (const auto milliseconds = parseDurationMs(text)) return *milliseconds / 1000;
+  refuse("Invalid value '" + text + "' for option 'rampUpTime', must be a duration such as 5s.");
 }
 
 RateOptions parseOptions(const Options& options) {
@@ -130,6 +120,8 @@ class RateStreamSource final : public StreamSource {
   RateStreamSource(RateOptions options, StreamSourceContext context) : options_(options), context_(std::move(context)), schema_(rateSchema()) {}
 
   const SchemaPtr& schema() const override { return schema_; }
+
+  void checkLoggedOffset(const SourceOffset& offset) const override { parseOffset(offset); }
 
   std::string description() const override {
     return "RateStreamV2[rowsPerSecond=" + std::to_string(options_.rowsPerSecond) + ", rampUpTimeSeconds=" + std::to_string(options_.rampUpSeconds) +

@@ -46,12 +46,6 @@ class CollectRows : public StateReceiver {
   std::map<std::string, std::string, std::less<>> rows;
 };
 
-std::vector<DataTypePtr> typesOf(const Schema& schema) {
-  std::vector<DataTypePtr> types;
-  for (const StructField& field : schema.fields()) types.push_back(field.type);
-  return types;
-}
-
 class StateReader : public BatchReader {
  public:
   StateReader(StateReadPlanPtr plan, int32_t partition, const ReadRequest& request)
@@ -89,7 +83,7 @@ class StateReader : public BatchReader {
 
   std::shared_ptr<arrow::Array> structOf(const Schema& schema, const std::vector<std::string_view>& rows,
                                          BinaryRowDecoder::Role role) const {
-    BinaryRowDecoder decoder(typesOf(schema), role, pool_);
+    BinaryRowDecoder decoder(fieldTypes(schema), role, pool_);
     decoder.append(rows);
     return std::make_shared<arrow::StructArray>(toArrowType(schema), static_cast<int64_t>(rows.size()),
                                                 decoder.finish());

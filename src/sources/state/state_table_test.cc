@@ -5,7 +5,7 @@
 #include <arrow/api.h>
 #include <gtest/gtest.h>
 
-#include "common/error.h"
+#include "common/testing/condition_of.h"
 
 namespace thalweg {
 namespace {
@@ -41,15 +41,6 @@ std::shared_ptr<arrow::Table> readAll(const Table& table) {
     while (auto batch = reader->next()) batches.push_back(batch);
   }
   return arrow::Table::FromRecordBatches(batches).ValueOrDie();
-}
-
-std::string conditionOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.condition();
-  }
-  return "no error";
 }
 
 class StateTableTest : public ::testing::Test {

@@ -131,13 +131,37 @@ void MicroBatchExecution::openSources() {
   const StreamingPlanning streaming{definition_.mode};
   physical_ = planPhysical(optimized, constants, &streaming);
   outputSchema_ = schemaOf(*optimized);
+  staticTables_ = StaticTables(*optimized);
 }
 
-void MicroBatchExecution::checkSources(const OffsetEntry& logged) const {
-  if (logged.offsets.size() == sources_.size()) return;
-  throw Error("STREAMING_CHECKPOINT_SOURCES_CHANGED",
-              "The checkpoint " + checkpoint_.folder().path + " belongs to a query with " + std::to_string(logged.offsets.size()) +
-                  " sources, but this one has " + std::to_string(sources_.size()) + "; sources cannot be added or removed.");
+OffsetEntry MicroBatchExecution::readChecked(int64_t batchId) const {
+  auto logged = checkpoint_.readOffsets(batchId);
+  if (!logged) {
+    throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
+                "The checkpoint " + checkpoint_.folder().path + " has batch " + std::to_string(batchId + 1) +
+                    " but not the one before it, from which it goes on.",
+                {{"path", checkpoint_.folder().path}});
+  }
+  if (logged->offsets.size() != sources_.size()) {
+    throw Error("STREAMING_CHECKPOINT_SOURCES_CHANGED",
+                "The checkpoint " + checkpoint_.folder().path + " belongs to a query with " + std::to_string(logged->offsets.size()) +
+                    " sources, but this one has " + std::to_string(sources_.size()) + "; sources cannot be added or removed.");
+  }
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (!logged->offsets[i]) continue;
+    try {
+      sources_[i]->checkLoggedOffset(*logged->offsets[i]);
+    } catch (const Error& error) {
+      // The version and the batch's own line come first.
+      const std::string path = checkpoint_.folder().child("offsets").child(std::to_string(batchId)).path;
+      const std::string line = std::to_string(i + 3);
+      throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
+                  "Line " + line + " of the checkpoint file " + path + " cannot be used: " + error.text(),
+                  {{"path", path}, {"line", line}})
+          .withCause(error);
+    }
+  }
+  return std::move(*logged);
 }
 
 void MicroBatchExecution::restore() {
@@ -154,12 +178,11 @@ void MicroBatchExecution::restore() {
                 {{"path", checkpoint_.folder().path}});
   }
   if (!latest) return;
-  auto logged = checkpoint_.readOffsets(*latest);
-  checkSources(*logged);
+  OffsetEntry logged = readChecked(*latest);
   // A log that lacks this setting is of a Spark that knew one format only.
   constexpr const char* kAggregationFormat = "spark.sql.streaming.aggregation.stateFormatVersion";
-  if (!logged->configuration.contains(kAggregationFormat)) definition_.loggedConfiguration[kAggregationFormat] = "1";
-  for (const auto& [key, value] : logged->configuration) {
+  if (!logged.configuration.contains(kAggregationFormat)) definition_.loggedConfiguration[kAggregationFormat] = "1";
+  for (const auto& [key, value] : logged.configuration) {
     auto it = definition_.loggedConfiguration.find(key);
     if (it != definition_.loggedConfiguration.end() && it->second != value) {
       logWarn("query {}: {} stays {} as its checkpoint has it; the session's {} is not used", checkpoint_.queryId(), key, value, it->second);
@@ -168,26 +191,19 @@ void MicroBatchExecution::restore() {
   }
   if (checkpoint_.commits().has(*latest)) {
     batchId_ = *latest + 1;
-    committed_ = logged->offsets;
-    previousWatermarkMs_ = logged->watermarkMs;
-    entry_.watermarkMs = std::max(logged->watermarkMs, checkpoint_.readCommit(*latest)->nextWatermarkMs);
+    committed_ = logged.offsets;
+    previousWatermarkMs_ = logged.watermarkMs;
+    entry_.watermarkMs = std::max(logged.watermarkMs, checkpoint_.readCommit(*latest)->nextWatermarkMs);
     return;
   }
   // Batch N was planned but not finished: it runs again over exactly its range.
   batchId_ = *latest;
   replaying_ = true;
-  entry_ = std::move(*logged);
+  entry_ = std::move(logged);
   if (*latest > 0) {
-    auto previous = checkpoint_.readOffsets(*latest - 1);
-    if (!previous) {
-      throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
-                  "The checkpoint " + checkpoint_.folder().path + " has batch " + std::to_string(*latest) + " but not the one before it, "
-                  "from which it goes on.",
-                  {{"path", checkpoint_.folder().path}});
-    }
-    checkSources(*previous);
-    previousWatermarkMs_ = previous->watermarkMs;
-    committed_ = std::move(previous->offsets);
+    OffsetEntry previous = readChecked(*latest - 1);
+    previousWatermarkMs_ = previous.watermarkMs;
+    committed_ = std::move(previous.offsets);
   }
 }
 
@@ -238,7 +254,7 @@ void MicroBatchExecution::runAndCommit(bool hasNewData, QueryProgress* progress)
   });
   for (size_t i = 0; i < watermarkDelaysMs_.size(); ++i) execution.eventTimes.emplace_back();
   execution.watermarks = {previousWatermarkMs_, entry_.watermarkMs};
-  timed(progress, "queryPlanning", [] {});
+  timed(progress, "queryPlanning", [&] { staticTables_.bind(&execution); });
   timed(progress, "addBatch", [&] {
     auto write = definition_.sink->beginBatch({batchId_, checkpoint_.queryId(), runId_, definition_.mode, outputSchema_});
     if (!write) {

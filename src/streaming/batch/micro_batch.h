@@ -12,6 +12,7 @@
 #include "common/cancellation.h"
 #include "exec/operators/operator.h"
 #include "streaming/batch/query_state.h"
+#include "streaming/batch/static_tables.h"
 #include "streaming/checkpoint/checkpoint.h"
 #include "streaming/query/definition.h"
 #include "streaming/query/progress.h"
@@ -56,7 +57,8 @@ class MicroBatchExecution {
   void restore();
   void openState();
   bool wantsCleanup() const;
-  void checkSources(const OffsetEntry& logged) const;
+  // The offsets of a batch that was planned; throws where this query's sources cannot go on from them.
+  OffsetEntry readChecked(int64_t batchId) const;
   bool planRange(bool ignoreLimits, QueryProgress* progress);
   void writeOffsets(QueryProgress* progress);
   void runAndCommit(bool hasNewData, QueryProgress* progress);
@@ -72,6 +74,7 @@ class MicroBatchExecution {
   std::function<void(const std::string&)> statusChanged_;
 
   LogicalPtr plan_;
+  StaticTables staticTables_;
   PhysicalPtr physical_;
   SchemaPtr outputSchema_;
   std::vector<std::unique_ptr<StreamSource>> sources_;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
+#include "common/json_text.h"
 #include "common/uuid.h"
 #include "storage/resolved_put.h"
 
@@ -18,7 +19,7 @@ Error corrupt(const std::string& where, const std::string& why) {
 std::string readOrMakeQueryId(const Location& folder) {
   const std::string path = folder.child("metadata").path;
   if (folder.fileSystem->stat(path)) {
-    const auto json = Json::parse(folder.fileSystem->readAll(path), nullptr, false);
+    const auto json = parseOrderedJson(folder.fileSystem->readAll(path));
     if (!json.is_object() || !json.contains("id") || !json["id"].is_string()) throw corrupt(path, "it holds no query id.");
     return json["id"].get<std::string>();
   }
@@ -46,7 +47,7 @@ std::string formatOffsetEntry(const OffsetEntry& entry) {
   head["batchTimestampMs"] = entry.timestampMs;
   head["conf"] = Json::object();
   for (const auto& [key, value] : entry.configuration) head["conf"][key] = value;
-  std::string text = head.dump();
+  std::string text = toJsonText(head);
   for (const auto& offset : entry.offsets) text += "\n" + offset.value_or("-");
   return text;
 }
@@ -54,7 +55,7 @@ std::string formatOffsetEntry(const OffsetEntry& entry) {
 OffsetEntry parseOffsetEntry(const std::string& text, const std::string& where) {
   OffsetEntry entry;
   size_t at = text.find('\n');
-  const auto head = Json::parse(text.substr(0, at), nullptr, false);
+  const auto head = parseOrderedJson(std::string_view(text).substr(0, at));
   if (!head.is_object()) throw corrupt(where, "its second line is no JSON object.");
   try {
     entry.watermarkMs = head.value("batchWatermarkMs", int64_t{0});
@@ -68,9 +69,8 @@ OffsetEntry parseOffsetEntry(const std::string& text, const std::string& where) 
     const size_t next = text.find('\n', at + 1);
     std::string line = text.substr(at + 1, next == std::string::npos ? next : next - at - 1);
     // A newline at the end makes no source.
-    if (!(line.empty() && next == std::string::npos)) {
-      entry.offsets.push_back(line == "-" ? std::nullopt : std::optional(std::move(line)));
-    }
+    if (!line.empty()) entry.offsets.push_back(line == "-" ? std::nullopt : std::optional(std::move(line)));
+    else if (next != std::string::npos) throw corrupt(where, "it has an empty line in the place of a source's offset.");
     at = next;
   }
   return entry;
@@ -93,7 +93,7 @@ std::optional<OffsetEntry> Checkpoint::readOffsets(int64_t batchId) const {
 std::optional<CommitEntry> Checkpoint::readCommit(int64_t batchId) const {
   const auto text = commits_.read(batchId);
   if (!text) return std::nullopt;
-  const auto json = Json::parse(*text, nullptr, false);
+  const auto json = parseOrderedJson(*text);
   if (!json.is_object()) throw corrupt(folder_.child("commits").child(std::to_string(batchId)).path, "it is no JSON object.");
   CommitEntry entry;
   if (auto it = json.find("nextBatchWatermarkMs"); it != json.end() && it->is_number_integer()) entry.nextWatermarkMs = *it;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "common/error.h"
+#include "common/testing/condition_of.h"
 #include "streaming/query/definition.h"
 
 namespace thalweg {
@@ -20,15 +21,6 @@ std::string readFile(const std::filesystem::path& path) {
 std::filesystem::path fixtures() { return std::filesystem::path(THALWEG_SHARED_DIR) / "testdata" / "spark-checkpoints"; }
 
 Location memoryFolder() { return {makeMemoryFileSystem(), "/checkpoint"}; }
-
-std::string conditionOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.condition();
-  }
-  return "";
-}
 
 TEST(OffsetEntry, ReadsWhatItWrites) {
   OffsetEntry entry;
@@ -52,7 +44,7 @@ TEST(OffsetEntry, ToleratesANewlineAtTheEndAndUnknownKeys) {
 }
 
 TEST(OffsetEntry, RefusesDamagedText) {
-  for (const char* text : {"", "[1]", "{\"conf\":{\"a\":1}}", "{\"batchWatermarkMs\":\"x\"}", "{cut"}) {
+  for (const char* text : {"", "[1]", "{\"conf\":{\"a\":1}}", "{\"batchWatermarkMs\":\"x\"}", "{cut", "{\"conf\":{}}\n\n5", "{\"conf\":{}}\n5\n\n"}) {
     EXPECT_EQ(conditionOf([&] { parseOffsetEntry(text, "here"); }), "STREAMING_CHECKPOINT_LOG_CORRUPT") << text;
   }
 }

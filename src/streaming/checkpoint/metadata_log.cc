@@ -13,6 +13,8 @@ std::optional<int64_t> parseBatchId(std::string_view name) {
   int64_t id = 0;
   auto [end, status] = std::from_chars(name.data(), name.data() + name.size(), id);
   if (name.empty() || status != std::errc() || end != name.data() + name.size() || id < 0) return std::nullopt;
+  // There is no batch behind the last number.
+  if (id == INT64_MAX) return std::nullopt;
   return id;
 }
 

@@ -5,6 +5,7 @@
 #include <date/date.h>
 #include <nlohmann/json.hpp>
 
+#include "common/json_text.h"
 #include "common/secret.h"
 
 namespace thalweg {
@@ -21,7 +22,7 @@ void setRate(Json* object, const char* name, int64_t rows, std::optional<double>
 
 Json offsetJson(const std::optional<std::string>& offset) {
   if (!offset) return nullptr;
-  Json parsed = Json::parse(*offset, nullptr, false);
+  Json parsed = parseOrderedJson(*offset);
   return parsed.is_discarded() ? Json(*offset) : parsed;
 }
 
@@ -83,7 +84,7 @@ std::string QueryProgress::toJson() const {
     json["sources"].push_back(std::move(one));
   }
   json["sink"] = {{"description", sinkDescription}, {"numOutputRows", numOutputRows}};
-  return maskSecrets(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return maskSecrets(toJsonText(json));
 }
 
 }  // namespace thalweg

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/fault_points.h"
+#include "functions/registry.h"
+#include "plan/logical/join.h"
 #include "streaming/query/progress.h"
 #include "types/arrow_types.h"
 
@@ -55,6 +57,9 @@ class NumberSource final : public StreamSource {
  public:
   explicit NumberSource(std::shared_ptr<NumberFeed> feed) : feed_(std::move(feed)) {}
   const SchemaPtr& schema() const override { return numbers(); }
+  void checkLoggedOffset(const SourceOffset& offset) const override {
+    if (offset.starts_with('-')) throw Error("INVALID_OPTION", "There is no row " + offset + ".");
+  }
   std::string description() const override { return "Numbers"; }
   std::optional<SourceOffset> initialOffset() override { return "0"; }
   std::optional<SourceOffset> latestOffset(const std::optional<SourceOffset>& start, bool ignoreLimits) override {
@@ -218,6 +223,24 @@ TEST_F(StreamingQueryTest, EveryStepOfABatchMayFail) {
   }
 }
 
+TEST_F(StreamingQueryTest, AnOffsetThatNoSourceWroteIsNamedByFileAndLine) {
+  feed_->available = 5;
+  runAvailableNow();
+  FileSystem& files = *checkpoint_.fileSystem;
+  const std::string offsets = files.readAll("/checkpoint/offsets/0");
+  for (const bool committed : {true, false}) {
+    SCOPED_TRACE(committed);
+    if (!committed) files.remove("/checkpoint/commits/0");
+    files.writeAtomically("/checkpoint/offsets/0", offsets.substr(0, offsets.rfind('\n')) + "\n-7");
+    const auto query = start({Trigger::Kind::AvailableNow, 0});
+    EXPECT_THROW(query->awaitTermination(std::nullopt), Error);
+    const Error& cause = *query->exception()->cause();
+    EXPECT_EQ(cause.condition(), "STREAMING_CHECKPOINT_LOG_CORRUPT");
+    EXPECT_NE(cause.text().find("Line 3 of the checkpoint file /checkpoint/offsets/0"), std::string::npos) << cause.text();
+    EXPECT_NE(cause.text().find("There is no row -7."), std::string::npos) << cause.text();
+  }
+}
+
 TEST_F(StreamingQueryTest, AFailureSaysWhyAndIsKept) {
   feed_->available = 5;
   store_->failuresLeft = 1;
@@ -316,6 +339,69 @@ TEST(Progress, RoundsRatesHalfUpToOneDecimal) {
 }
 
 TEST(Progress, PrintsTimesAsSparkDoes) { EXPECT_EQ(isoMillis(1795974716398), "2026-11-29T17:51:56.398Z"); }
+
+// One version of a table of numbers; changes make the next.
+class NumberTable final : public Table {
+ public:
+  explicit NumberTable(std::vector<int64_t> rows) : rows_(std::move(rows)) {}
+  const SchemaPtr& schema() const override { return numbers(); }
+  std::vector<SplitPtr> planScan(const std::vector<ScanPredicate>&) const override {
+    std::vector<SplitPtr> splits;
+    for (int64_t row : rows_) splits.push_back(std::make_shared<NumberSplit>(row, row + 1));
+    return splits;
+  }
+  std::shared_ptr<Table> latest() const override {
+    if (!next_) return nullptr;
+    const std::shared_ptr<Table> newest = next_->latest();
+    return newest ? newest : next_;
+  }
+  std::string description() const override { return "numbers"; }
+  std::shared_ptr<NumberTable> change(std::vector<int64_t> rows) {
+    next_ = std::make_shared<NumberTable>(std::move(rows));
+    return next_;
+  }
+
+ private:
+  std::vector<int64_t> rows_;
+  std::shared_ptr<NumberTable> next_;
+};
+
+class JoinedQueryTest : public StreamingQueryTest {
+ protected:
+  // The numbers of the stream that the table has.
+  void runJoined() {
+    StreamingQueryDefinition query = definition({Trigger::Kind::AvailableNow, 0});
+    const LogicalPtr stream = query.plan;
+    const LogicalPtr scan = std::make_shared<LogicalTableScan>(table_, std::vector<int>{0}, attributesOf(*numbers()));
+    const ExpressionPtr same = resolveFunction({"==", {stream->output()[0], scan->output()[0]}}, FunctionContext());
+    query.plan = std::make_shared<LogicalJoin>(JoinType::LeftSemi, same, stream, scan);
+    StreamingQuery::start(std::move(query))->awaitTermination(std::nullopt);
+  }
+
+  std::shared_ptr<NumberTable> table_ = std::make_shared<NumberTable>(std::vector<int64_t>{1, 2, 11, 25});
+};
+
+TEST_F(JoinedQueryTest, EachBatchSeesTheTableAsItIsWhenTheBatchBegins) {
+  feed_->available = 10;
+  runJoined();
+  EXPECT_EQ(store_->rows(), (std::vector<int64_t>{1, 2}));
+  table_->change({3, 12})->change({12, 13});
+  feed_->available = 20;
+  runJoined();
+  EXPECT_EQ(store_->batches.at(1), (std::vector<int64_t>{12, 13}));
+}
+
+// The range of a batch is in the offset log; tables are not, so a batch that runs again sees them as they are then.
+TEST_F(JoinedQueryTest, ABatchThatRunsAgainKeepsItsRangeAndSeesTheNewestTable) {
+  feed_->available = 10;
+  store_->failuresLeft = 1;
+  EXPECT_THROW(runJoined(), Error);
+  table_->change({2, 3, 12});
+  feed_->available = 20;
+  runJoined();
+  EXPECT_EQ(store_->batches.at(0), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(store_->batches.at(1), (std::vector<int64_t>{12}));
+}
 
 }  // namespace
 }  // namespace thalweg

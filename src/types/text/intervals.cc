@@ -46,7 +46,8 @@ int64_t parseIntervalMicros(std::string_view text) {
     double amount = 0;
     const char* begin = word.data() + (word.front() == '+' ? 1 : 0);
     auto [end, status] = std::from_chars(begin, word.data() + word.size(), amount);
-    if (status != std::errc() || end != word.data() + word.size()) throw error;
+    // "nan" and "inf" are numbers to from_chars.
+    if (status != std::errc() || end != word.data() + word.size() || !std::isfinite(amount)) throw error;
     std::string unit = toLowerAscii(nextWord(&rest));
     if (unit.size() > 1 && unit.back() == 's') unit.pop_back();
     auto it = unitMicros().find(unit);

@@ -1,0 +1,187 @@
+#include "commands/store_assignment.h"
+
+#include <arrow/api.h>
+
+#include <set>
+
+#include "catalog/names.h"
+#include "common/error.h"
+#include "common/options.h"
+#include "expr/cast/cast.h"
+#include "types/arrow_types.h"
+
+namespace thalweg {
+namespace {
+
+std::string nameList(const std::vector<StructField>& fields) {
+  std::string list;
+  for (const StructField& field : fields) list += (list.empty() ? "" : ", ") + quotedName({field.name});
+  return list;
+}
+
+// One task's rows. The cast's error for a number that is too large gets the words and the condition of an
+// INSERT.
+class AssignedTask final : public TaskWriter {
+ public:
+  AssignedTask(std::unique_ptr<TaskWriter> writer, const SchemaPtr& data, const ColumnAssignment& assignment,
+               const BatchContext& context)
+      : writer_(std::move(writer)), data_(data), assignment_(assignment), context_(context) {}
+
+  void write(const std::shared_ptr<arrow::RecordBatch>& batch) override {
+    arrow::ArrayVector columns;
+    for (size_t i = 0; i < assignment_.source.size(); ++i) {
+      const int source = assignment_.source[i];
+      columns.push_back(castColumn(batch->column(source), data_->fields()[static_cast<size_t>(source)],
+                                   assignment_.written->fields()[i]));
+    }
+    writer_->write(
+        arrow::RecordBatch::Make(toArrowSchema(*assignment_.written), batch->num_rows(), std::move(columns)));
+  }
+  void close() override { writer_->close(); }
+
+ private:
+  std::shared_ptr<arrow::Array> castColumn(const std::shared_ptr<arrow::Array>& array,
+                                           const StructField& from, const StructField& to) const {
+    if (equals(*from.type, *to.type)) return array;
+    try {
+      return castArray(array, *from.type, *to.type, CastMode::Ansi, EvaluationContext{&context_});
+    } catch (const Error& error) {
+      const bool overflow =
+          error.condition() == "CAST_OVERFLOW" || error.condition().starts_with("NUMERIC_VALUE_OUT_OF_RANGE");
+      if (!overflow || !from.type->isNumeric() || !to.type->isNumeric()) throw;
+      throw Error("CAST_OVERFLOW_IN_TABLE_INSERT",
+                  "A value of type " + from.type->sqlString() + " is too large for the column " +
+                      quotedName({to.name}) + " of type " + to.type->sqlString() +
+                      "; use try_cast to get NULL for such values.",
+                  {{"sourceType", "\"" + from.type->sqlString() + "\""},
+                   {"targetType", "\"" + to.type->sqlString() + "\""},
+                   {"columnName", quotedName({to.name})}});
+    }
+  }
+
+  std::unique_ptr<TaskWriter> writer_;
+  const SchemaPtr& data_;
+  const ColumnAssignment& assignment_;
+  const BatchContext& context_;
+};
+
+class AssignedWrite final : public BatchWrite {
+ public:
+  AssignedWrite(std::unique_ptr<BatchWrite> write, SchemaPtr data, ColumnAssignment assignment,
+                BatchContext context)
+      : write_(std::move(write)),
+        data_(std::move(data)),
+        assignment_(std::move(assignment)),
+        context_(std::move(context)) {}
+  std::unique_ptr<TaskWriter> openTask(int taskId) override {
+    return std::make_unique<AssignedTask>(write_->openTask(taskId), data_, assignment_, context_);
+  }
+  void commit() override { write_->commit(); }
+  void abort() noexcept override { write_->abort(); }
+  int64_t numOutputRows() const override { return write_->numOutputRows(); }
+
+ private:
+  std::unique_ptr<BatchWrite> write_;
+  SchemaPtr data_;
+  ColumnAssignment assignment_;
+  BatchContext context_;
+};
+
+}  // namespace
+
+ColumnAssignment assignByPosition(const Schema& columns, const Schema& data, const std::string& table) {
+  const size_t wanted = columns.fields().size();
+  const size_t given = data.fields().size();
+  if (given < wanted) {
+    throw Error("DELTA_INSERT_COLUMN_ARITY_MISMATCH",
+                fmt::format("The table {} has {} columns, and the rows to insert have {}. Name the columns "
+                            "that they are for.",
+                            table, wanted, given),
+                {{"tableName", table},
+                 {"columnName", "not enough data columns"},
+                 {"numColumns", std::to_string(wanted)},
+                 {"insertColumns", std::to_string(given)}});
+  }
+  if (given > wanted) {
+    throw Error(
+        "DELTA_METADATA_MISMATCH",
+        fmt::format("The table {} has {} columns, and the rows to insert have {}.", table, wanted, given));
+  }
+  ColumnAssignment assignment;
+  for (size_t i = 0; i < wanted; ++i) assignment.source.push_back(static_cast<int>(i));
+  assignment.written = DataType::structOf(columns.fields());
+  return assignment;
+}
+
+ColumnAssignment assignByName(const Schema& columns, const Schema& data) {
+  ColumnAssignment assignment;
+  std::vector<StructField> written;
+  std::vector<bool> used(data.fields().size());
+  for (const StructField& column : columns.fields()) {
+    const int source = data.fieldIndex(column.name, /*caseSensitive=*/false);
+    if (source < 0) continue;
+    used[static_cast<size_t>(source)] = true;
+    assignment.source.push_back(source);
+    written.push_back(column);
+  }
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (used[i]) continue;
+    assignment.source.push_back(static_cast<int>(i));
+    written.push_back(data.fields()[i]);
+  }
+  assignment.written = DataType::structOf(std::move(written));
+  return assignment;
+}
+
+ColumnAssignment assignToList(const Schema& columns, const Schema& data, const std::vector<std::string>& list,
+                              const std::string& table) {
+  std::vector<StructField> written;
+  std::set<int> seen;
+  for (const std::string& name : list) {
+    const int index = columns.fieldIndex(name, /*caseSensitive=*/false);
+    if (index < 0) {
+      throw Error(
+          "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+          "The table has no column " + quotedName({name}) + "; it has " + nameList(columns.fields()) + ".",
+          {{"objectName", quotedName({name})}, {"proposal", nameList(columns.fields())}});
+    }
+    if (!seen.insert(index).second) {
+      throw Error("COLUMN_ALREADY_EXISTS", "The column " + quotedName({name}) + " is named twice.",
+                  {{"columnName", quotedName({toLowerAscii(name)})}});
+    }
+    written.push_back(columns.fields()[static_cast<size_t>(index)]);
+  }
+  if (data.fields().size() != written.size()) {
+    const bool few = data.fields().size() < written.size();
+    throw Error(few ? "INSERT_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS"
+                    : "INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS",
+                fmt::format("The list names {} columns, and the rows to insert have {}.", written.size(),
+                            data.fields().size()),
+                {{"tableName", table},
+                 {"tableColumns", nameList(written)},
+                 {"dataColumns", nameList(data.fields())}});
+  }
+  ColumnAssignment assignment;
+  for (size_t i = 0; i < written.size(); ++i) assignment.source.push_back(static_cast<int>(i));
+  assignment.written = DataType::structOf(std::move(written));
+  return assignment;
+}
+
+std::unique_ptr<BatchWrite> withStoreAssignment(std::unique_ptr<BatchWrite> write, SchemaPtr data,
+                                                ColumnAssignment assignment, BatchContext context) {
+  for (size_t i = 0; i < assignment.source.size(); ++i) {
+    const StructField& from = data->fields()[static_cast<size_t>(assignment.source[i])];
+    const StructField& to = assignment.written->fields()[i];
+    if (equals(*from.type, *to.type) || canCast(*from.type, *to.type, CastMode::Ansi)) continue;
+    throw Error("DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION",
+                "Values of type " + from.type->sqlString() + " cannot be stored in the column " +
+                    quotedName({to.name}) + " of type " + to.type->sqlString() + ".",
+                {{"sqlExpr", "\"" + from.name + "\""},
+                 {"srcType", "\"" + from.type->sqlString() + "\""},
+                 {"targetType", "\"" + to.type->sqlString() + "\""}});
+  }
+  return std::make_unique<AssignedWrite>(std::move(write), std::move(data), std::move(assignment),
+                                         std::move(context));
+}
+
+}  // namespace thalweg

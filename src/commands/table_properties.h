@@ -1,0 +1,20 @@
+// A table's own properties and comment, changed: ALTER TABLE … SET TBLPROPERTIES, COMMENT ON.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands/command_session.h"
+#include "sql/statements.h"
+
+namespace thalweg {
+
+// A Delta table's are in its log: one commit "SET TBLPROPERTIES", in which the property `comment` is the
+// table's comment. Throws unsupported() for a property that asks for a feature that the table lacks.
+void setTableProperties(const sql::Name& table, const sql::Properties& properties, CommandSession& session);
+// Throws Error DELTA_UNSET_NON_EXISTENT_PROPERTY unless ifExists.
+void unsetTableProperties(const sql::Name& table, const std::vector<std::string>& keys, bool ifExists,
+                          CommandSession& session);
+
+}  // namespace thalweg

@@ -1,0 +1,136 @@
+#include "commands/table_write.h"
+
+#include "commands/new_table.h"
+#include "commands/store_assignment.h"
+#include "commands/table_target.h"
+#include "common/error.h"
+
+namespace thalweg {
+namespace {
+
+std::unique_ptr<BatchWrite> beginWrite(const TableTarget& target, const TableWrite& write,
+                                       const SchemaPtr& columns, CommandSession& session) {
+  const FormatProvider& provider = session.formats().find(target.provider);
+  if (!provider.openBatchWrite) throw unsupported("Writing the format '" + provider.name + "' as a batch");
+  WriteDefinition definition;
+  definition.options = write.options;
+  definition.options.erase("path");
+  takeOverwriteMode(session.lookUp("spark.sql.sources.partitionOverwriteMode"), &definition.options);
+  definition.path = target.address;
+  definition.partitionColumns = write.partitionedBy;
+  definition.timeZone = session.lookUp("spark.sql.session.timeZone").value_or("UTC");
+  return provider.openBatchWrite(definition, session.formats().fileSystems(),
+                                 write.overwrite ? SaveMode::Overwrite : SaveMode::Append, columns);
+}
+
+void refuseStream(const LogicalPtr& rows) {
+  if (!rows->isStreaming()) return;
+  throw Error("CALL_ON_STREAMING_DATASET_UNSUPPORTED",
+              "`write` cannot be called on a streaming DataFrame; use writeStream.",
+              {{"methodName", "`write`"}});
+}
+
+template <typename Assign>
+void insertAssigned(const TableWrite& write, CommandSession& session, Assign assign) {
+  refuseStream(write.rows);
+  const TableTarget target = requireTable(write.table, session, "INSERT");
+  const TableColumns columns = columnsOf(target, session);
+  const SchemaPtr data = schemaOf(*write.rows);
+  ColumnAssignment assignment = assign(*columns.schema, *data, target.shownName());
+  auto sink = beginWrite(target, write, assignment.written, session);
+  const auto assigned =
+      withStoreAssignment(std::move(sink), data, std::move(assignment), session.batchContext());
+  session.run(write.rows, *assigned);
+}
+
+// True where there is a table to write into; a mode may have ended the matter.
+enum class Existing { None, Done, Write };
+
+Existing existingTable(const TableSave& save, CommandSession& session) {
+  const auto entry = findEntry(save.write.table, session);
+  if (!entry) return Existing::None;
+  if (save.mode == SaveMode::Ignore) return Existing::Done;
+  if (save.mode == SaveMode::ErrorIfExists) throw tableAlreadyExists(entry->name);
+  if (entry->isView()) {
+    throw Error("_LEGACY_ERROR_TEMP_1158", "Rows cannot be saved into the view " + entry->name.quoted() + ".",
+                {});
+  }
+  if (!equalsIgnoreCase(entry->provider, session.formats().find(save.provider).name)) {
+    throw Error("_LEGACY_ERROR_TEMP_1159",
+                "The table " + entry->name.dotted() + " is one of " + entry->provider +
+                    ", and the write says " + save.provider + ".",
+                {{"tableName", entry->name.dotted()},
+                 {"existingProvider", entry->provider},
+                 {"specifiedProvider", save.provider}});
+  }
+  return Existing::Write;
+}
+
+// A path's table is known by its log.
+bool pathHasTable(const sql::Name& name, CommandSession& session) {
+  return session.deltaLog(session.formats().fileSystems().resolve(name[1]))->update() != nullptr;
+}
+
+void overwriteTable(const TableSave& save, CommandSession& session) {
+  TableWrite write = save.write;
+  write.overwrite = true;
+  const TableTarget target = requireTable(write.table, session, "INSERT");
+  // As for a path, an overwrite's rows are not cast: the schema is held up, or replaced (overwriteSchema).
+  const auto sink = beginWrite(target, write, schemaOf(*write.rows), session);
+  session.run(write.rows, *sink);
+}
+
+void makeTable(const TableSave& save, CommandSession& session) {
+  NewTable table;
+  table.name = save.write.table;
+  table.provider = save.provider;
+  table.options = save.write.options;
+  table.location = table.options.get("path");
+  table.options.erase("path");
+  table.partitionedBy = save.write.partitionedBy;
+  table.query = save.write.rows;
+  table.orReplace = save.mode == SaveMode::Overwrite;
+  createTable(table, session);
+}
+
+}  // namespace
+
+void takeOverwriteMode(const std::optional<std::string>& setting, Options* options) {
+  if (setting && !options->has("partitionOverwriteMode")) options->set("partitionOverwriteMode", *setting);
+}
+
+void insertByPosition(const TableWrite& write, CommandSession& session) {
+  insertAssigned(write, session, assignByPosition);
+}
+
+void insertByName(const TableWrite& write, CommandSession& session) {
+  insertAssigned(write, session, [](const Schema& columns, const Schema& data, const std::string&) {
+    return assignByName(columns, data);
+  });
+}
+
+void insertIntoList(const TableWrite& write, const std::vector<std::string>& list, CommandSession& session) {
+  insertAssigned(write, session, [&](const Schema& columns, const Schema& data, const std::string& table) {
+    return assignToList(columns, data, list, table);
+  });
+}
+
+void saveAsTable(const TableSave& save, CommandSession& session) {
+  refuseStream(save.write.rows);
+  if (isPathName(save.write.table)) {
+    if (!pathHasTable(save.write.table, session)) return makeTable(save, session);
+    if (save.mode == SaveMode::Ignore) return;
+    if (save.mode == SaveMode::ErrorIfExists) {
+      throw Error("DELTA_PATH_EXISTS", "There is already a Delta table at " + save.write.table[1] + ".",
+                  {{"path", save.write.table[1]}});
+    }
+  } else {
+    const Existing existing = existingTable(save, session);
+    if (existing == Existing::Done) return;
+    if (existing == Existing::None) return makeTable(save, session);
+  }
+  if (save.mode == SaveMode::Overwrite) return overwriteTable(save, session);
+  insertByName(save.write, session);
+}
+
+}  // namespace thalweg

@@ -1,0 +1,44 @@
+// Rows into tables: INSERT, saveAsTable, insertInto, writeTo.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands/command_session.h"
+#include "sql/statements.h"
+
+namespace thalweg {
+
+struct TableWrite {
+  sql::Name table;
+  LogicalPtr rows;
+  Options options = {};
+  bool overwrite = false;
+  std::vector<std::string> partitionedBy = {};  // as the writer says; must be the table's own
+};
+
+// What an overwrite replaces where the write's own options do not say: the session's
+// spark.sql.sources.partitionOverwriteMode. Every batch write's options pass here; the format acts on it.
+void takeOverwriteMode(const std::optional<std::string>& setting, Options* options);
+
+// Into a table that exists, column by column: INSERT, insertInto. Values are cast. Throws Error of
+// requireTable and assignByPosition.
+void insertByPosition(const TableWrite& write, CommandSession& session);
+// Column by name: INSERT BY NAME, writeTo().append(), saveAsTable in mode append.
+void insertByName(const TableWrite& write, CommandSession& session);
+// Into the columns of a list.
+void insertIntoList(const TableWrite& write, const std::vector<std::string>& columns,
+                    CommandSession& session);
+
+// DataFrame.write.saveAsTable: the table is made where it is missing (`provider`, the option path). Throws
+// Error TABLE_OR_VIEW_ALREADY_EXISTS in mode error, _LEGACY_ERROR_TEMP_1159 for a table of another format,
+// and createTable's.
+struct TableSave {
+  TableWrite write;
+  std::string provider;
+  SaveMode mode = SaveMode::ErrorIfExists;
+};
+void saveAsTable(const TableSave& save, CommandSession& session);
+
+}  // namespace thalweg

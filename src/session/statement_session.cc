@@ -1,0 +1,115 @@
+#include "session/statement_session.h"
+
+#include <spark/connect/relations.pb.h>
+
+#include "exec/pipeline/write.h"
+#include "exec/planner/planner.h"
+#include "plan/optimize/optimizer.h"
+
+namespace thalweg {
+
+Catalog& StatementSession::catalog() {
+  return session_.server_->catalog;
+}
+const FormatRegistry& StatementSession::formats() {
+  return session_.server_->formats;
+}
+std::shared_ptr<delta::DeltaLog> StatementSession::deltaLog(const Location& table) {
+  return session_.server_->deltaLogs->get(table);
+}
+
+NameScope StatementSession::names() {
+  return session_.names();
+}
+
+void StatementSession::setNames(NameScope names) {
+  std::lock_guard lock(session_.mutex_);
+  session_.names_ = std::move(names);
+}
+
+std::optional<std::string> StatementSession::lookUp(const std::string& key) const {
+  return session_.lookUp(key);
+}
+void StatementSession::setSetting(const std::string& key, const std::string& value) {
+  session_.setSetting(key, value);
+}
+
+void StatementSession::resetSetting(const std::optional<std::string>& key) {
+  std::lock_guard lock(session_.mutex_);
+  if (key)
+    session_.settings_.erase(*key);
+  else
+    session_.settings_.clear();
+}
+
+TemporaryViews& StatementSession::views(TempViews where) {
+  return where == TempViews::Global ? session_.server_->globalViews : session_.views_;
+}
+
+void StatementSession::addTempView(TempViews where, const std::string& name, LogicalPtr plan, bool replace) {
+  views(where).add(name, std::move(plan), replace);
+}
+bool StatementSession::dropTempView(TempViews where, const std::string& name) {
+  return views(where).drop(name);
+}
+LogicalPtr StatementSession::findTempView(TempViews where, const std::string& name) {
+  return views(where).find(name);
+}
+std::vector<std::string> StatementSession::tempViews(TempViews where) {
+  return views(where).names();
+}
+
+void StatementSession::setCached(const std::string& name, bool cached) {
+  std::lock_guard lock(session_.mutex_);
+  if (cached)
+    session_.cachedNames_.insert(name);
+  else
+    session_.cachedNames_.erase(name);
+}
+
+bool StatementSession::isCached(const std::string& name) {
+  std::lock_guard lock(session_.mutex_);
+  return session_.cachedNames_.contains(name);
+}
+
+void StatementSession::clearCached() {
+  std::lock_guard lock(session_.mutex_);
+  session_.cachedNames_.clear();
+}
+
+LogicalPtr StatementSession::resolve(const spark::connect::Relation& query) {
+  return session_.resolve(query, cancellation_);
+}
+
+LogicalPtr StatementSession::resolveForView(const spark::connect::Relation& query, const TableName& view) {
+  ResolutionScope scope{session_.names(), {}, {view}, /*ofStoredView=*/true, /*inSession=*/true};
+  return analyzeRelation(query, session_.analyzerContext(cancellation_, scope));
+}
+
+ExpressionPtr StatementSession::resolveConstant(const spark::connect::Expression& value) {
+  // The one column of SELECT value.
+  spark::connect::Relation select;
+  *select.mutable_project()->add_expressions() = value;
+  const LogicalPtr plan = session_.resolve(select, cancellation_);
+  const auto& project = static_cast<const LogicalProject&>(*plan);
+  const ExpressionPtr& column = project.expressions().at(0);
+  return column->kind() == ExpressionKind::Alias ? column->children()[0] : column;
+}
+
+std::string StatementSession::explain(const LogicalPtr& plan, bool extended) {
+  return session_.explain(plan, extended);
+}
+
+void StatementSession::run(const LogicalPtr& plan, BatchWrite& write) {
+  Execution execution;
+  execution.batch = session_.batchContext();
+  execution.cancellation = cancellation_;
+  execution.pool = &session_.server_->pool;
+  writeRows(*planPhysical(optimize(plan), execution.batch), execution, write);
+}
+
+BatchContext StatementSession::batchContext() const {
+  return session_.batchContext();
+}
+
+}  // namespace thalweg

@@ -1,0 +1,36 @@
+#include "types/column_metadata.h"
+
+#include <nlohmann/json.hpp>
+
+#include "common/json_text.h"
+
+namespace thalweg {
+namespace {
+
+nlohmann::ordered_json objectOf(const std::string& metadata) {
+  auto object = parseOrderedJson(metadata);
+  return object.is_object() ? object : nlohmann::ordered_json::object();
+}
+
+}  // namespace
+
+std::string withMetadataKey(const std::string& metadata, std::string_view key, const std::string& jsonValue) {
+  auto object = objectOf(metadata);
+  object[std::string(key)] = parseOrderedJson(jsonValue);
+  return toJsonText(object);
+}
+
+bool hasMetadataKey(const std::string& metadata, std::string_view key) { return objectOf(metadata).contains(std::string(key)); }
+
+SchemaPtr withoutQueryMarks(const Schema& schema) {
+  std::vector<StructField> fields = schema.fields();
+  for (StructField& field : fields) {
+    auto object = objectOf(field.metadata);
+    size_t erased = 0;
+    for (const auto key : {kWatermarkDelayKey, kTimeWindowKey, kSessionWindowKey}) erased += object.erase(std::string(key));
+    if (erased > 0) field.metadata = object.empty() ? std::string() : toJsonText(object);
+  }
+  return DataType::structOf(std::move(fields));
+}
+
+}  // namespace thalweg
