@@ -93,7 +93,7 @@ void GroupTable::find(const std::vector<std::shared_ptr<arrow::Array>>& keys, co
   for (size_t i = 0; i < rows.size(); ++i) {
     key.clear();
     encoder_.append(keys, rows[i], &key);
-    const uint64_t hash = hashBytes(key);
+    const uint64_t hash = hashKeyBytes(key);
     size_t at = hash & mask;
     while (slots_[at].group != kEmpty && (slots_[at].hash != hash || keyOf(slots_[at].group) != key)) at = (at + 1) & mask;
     (*groups)[i] = slots_[at].group;
