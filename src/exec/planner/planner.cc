@@ -15,6 +15,7 @@
 #include "expr/canonical.h"
 #include "plan/logical/event_time.h"
 #include "plan/logical/join.h"
+#include "types/column_metadata.h"
 
 namespace thalweg {
 namespace {
