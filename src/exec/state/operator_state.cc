@@ -127,16 +127,16 @@ void OperatorState::writeSnapshot(Store& store) {
   store.changeFiles = 0;
   store.changeBytes = 0;
   store.snapshotBytes = bytes;
+  store.files->clean(context_.minVersionsToRetain);
 }
 
-void OperatorState::maintain(int64_t minVersionsToRetain) {
+void OperatorState::maintain() {
   if (version_ < 0) return;
   forEachStore([&](Store& store) {
     if (store.changeFiles < kMinChangeFiles) return;
     // A snapshot costs what the state holds: it waits until about as much has changed.
     if (store.changeBytes < store.snapshotBytes / 2 && store.changeFiles < kMaxChangeFiles) return;
     writeSnapshot(store);
-    store.files->clean(minVersionsToRetain);
   });
 }
 

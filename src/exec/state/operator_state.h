@@ -81,6 +81,7 @@ struct StateContext {
   std::string stateFolder;
   std::map<std::string, std::string> configuration;
   int numPartitions = 1;
+  int64_t minVersionsToRetain = 100;
   std::string temporaryFolder;
   TaskPool* pool = nullptr;
 };
@@ -110,10 +111,10 @@ class OperatorState {
   // Makes the changes durable as the next version.
   void commit();
   // Off the critical path, after the batch is committed: a snapshot where change files have grown long, and
-  // old files go.
-  void maintain(int64_t minVersionsToRetain);
-  // Snapshots of the version at hand where the newest is older and the provider's other readers may know
-  // snapshots only.
+  // files that it makes needless go.
+  void maintain();
+  // The same where the newest snapshot is older than the version at hand and the provider's other readers may
+  // know snapshots only.
   void snapshotForHandOver();
 
   int64_t numKeys() const;

@@ -90,6 +90,7 @@ void MicroBatchExecution::openState() {
   context.stateFolder = checkpoint_.folder().path + "/state";
   context.configuration = configuration;
   context.numPartitions = numStatePartitions(configuration);
+  context.minVersionsToRetain = definition_.minBatchesToRetain;
   context.temporaryFolder =
       definition_.temporaryFolder.empty() ? std::filesystem::temp_directory_path().string() : definition_.temporaryFolder;
   context.pool = definition_.pool;
@@ -275,7 +276,7 @@ void MicroBatchExecution::runAndCommit(bool hasNewData, QueryProgress* progress)
     purge();
   });
   progress->stateOperators = state_->progress();
-  state_->maintain(definition_.minBatchesToRetain);
+  state_->maintain();
 }
 
 // The batch's own watermark is the one before it; what it saw counts from the next batch on.

@@ -142,10 +142,10 @@ void QueryState::commit() {
   for (const auto& one : operators_) one->commit();
 }
 
-void QueryState::maintain(int64_t minBatchesToRetain) {
+void QueryState::maintain() {
   for (const auto& one : operators_) {
     try {
-      one->maintain(minBatchesToRetain);
+      one->maintain();
     } catch (const Error& error) {
       logWarn("The state in {} is not tidied up: {}", operatorFolder(one->node().operatorId()), error.text());
     }

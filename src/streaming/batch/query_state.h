@@ -31,7 +31,7 @@ class QueryState {
   void commit();
   // After the batch is done: snapshots and old files. Failures are logged, and tried again after a later
   // batch.
-  void maintain(int64_t minBatchesToRetain);
+  void maintain();
   // At a clean stop between two batches: what other readers of the provider need beyond change files.
   void handOver();
 
