@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <unordered_set>
 
 #include <arrow/record_batch.h>
@@ -76,7 +77,7 @@ class StatefulAggregateRun {
 
  private:
   void groupInput(RunningOperator& input) {
-    parts_.resize(static_cast<size_t>(input.numPartitions()));
+    std::vector<std::unique_ptr<PartialGroups>> groups(static_cast<size_t>(input.numPartitions()));
     execution_.pool->runAll(input.numPartitions(), [&](int partition) {
       const EvaluationContext context = execution_.evaluation(partition);
       auto part = std::make_unique<PartialGroups>(node_.layout_, node_.grouping_, state_.numPartitions(), context.memoryPool());
@@ -85,8 +86,23 @@ class StatefulAggregateRun {
         execution_.cancellation.throwIfCancelled();
         if (batch->num_rows() > 0) part->add(*batch, context);
       }
-      part->finish();
-      parts_[static_cast<size_t>(partition)] = std::move(part);
+      groups[static_cast<size_t>(partition)] = std::move(part);
+    });
+    if (node_.layout_.panes)
+      expandPanes(groups);
+    else
+      std::move(groups.begin(), groups.end(), std::back_inserter(parts_));
+  }
+
+  // A pane that several partitions of the input have is merged before it is multiplied.
+  void expandPanes(const std::vector<std::unique_ptr<PartialGroups>>& panes) {
+    parts_.resize(static_cast<size_t>(state_.numPartitions()));
+    execution_.pool->runAll(state_.numPartitions(), [&](int partition) {
+      auto windows = std::make_unique<WindowsOfPanes>(node_.layout_, state_.numPartitions(),
+                                                      execution_.evaluation(partition).memoryPool());
+      for (const auto& part : panes) windows->merge(*part, part->entriesOf(partition));
+      windows->expand();
+      parts_[static_cast<size_t>(partition)] = std::move(windows);
     });
   }
 
@@ -108,7 +124,7 @@ class StatefulAggregateRun {
     return emit(state);
   }
 
-  void dropLate(const PartialGroups& part, std::vector<uint32_t>* entries,
+  void dropLate(const GroupEntries& part, std::vector<uint32_t>* entries,
                 std::unordered_set<std::string_view>* late) const {
     if (!node_.layout_.eventTime || node_.mode_ == OutputMode::Complete) return;
     const int64_t watermark = execution_.watermarks.lateMs * kMicrosPerMilli;
@@ -139,7 +155,7 @@ class StatefulAggregateRun {
   const PhysicalStatefulAggregate& node_;
   Execution& execution_;
   OperatorState& state_;
-  std::vector<std::unique_ptr<PartialGroups>> parts_;
+  std::vector<std::unique_ptr<GroupEntries>> parts_;
 };
 
 PhysicalStatefulAggregate::PhysicalStatefulAggregate(SchemaPtr schema, std::vector<ExpressionPtr> grouping,

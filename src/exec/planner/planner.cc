@@ -216,7 +216,8 @@ class Planner {
     }
     std::optional<size_t> column;
     for (size_t i = 0; i < aggregate.grouping().size(); ++i) {
-      const ExpressionPtr& group = aggregate.grouping()[i];
+      const ExpressionPtr& named = aggregate.grouping()[i];
+      const ExpressionPtr& group = named->kind() == ExpressionKind::Alias ? named->children()[0] : named;
       if (!column && isWindow(*group)) column = i;
       else if (anyOf(*group, isWindow)) return std::nullopt;
     }

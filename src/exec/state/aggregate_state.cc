@@ -85,7 +85,7 @@ void AggregateState::noteTime(std::optional<int64_t> time, uint32_t group) {
   if (time) panes_[*time].push_back(group);
 }
 
-void AggregateState::merge(const PartialGroups& part, std::span<const uint32_t> entries) {
+void AggregateState::merge(const GroupEntries& part, std::span<const uint32_t> entries) {
   std::vector<std::string_view> keys;
   std::vector<uint32_t> from, to, added;
   keys.reserve(entries.size());

@@ -29,7 +29,7 @@ class AggregateState final : public StorePartition {
   int64_t memoryBytes() const override;
 
   // Merges some of a part's entries.
-  void merge(const PartialGroups& part, std::span<const uint32_t> entries);
+  void merge(const GroupEntries& part, std::span<const uint32_t> entries);
   // Groups that this batch merged into, in the order of their first merge.
   const std::vector<uint32_t>& touched() const { return touched_; }
   std::vector<uint32_t> all() const { return table_.liveNumbers(); }
