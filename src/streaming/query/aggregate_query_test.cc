@@ -1,5 +1,8 @@
 // Windowed counts over a stream, in the three output modes: what comes out when, over restarts, crashes and
 // numbers of state partitions. Expected rows follow from Spark's rules for watermarks and late rows.
+#include <map>
+#include <random>
+
 #include <arrow/api.h>
 #include <arrow/compute/initialize.h>
 #include <gtest/gtest.h>
@@ -180,7 +183,8 @@ class StoreSink final : public StreamSink {
 struct Setup {
   int partitions;
   bool rocksDb;
-  bool restarts;  // after every step
+  bool restarts;      // after every step
+  bool cold = false;  // no group has room in memory between batches
 };
 
 class AggregateQueryTest : public ::testing::TestWithParam<Setup> {
@@ -247,6 +251,7 @@ class AggregateQueryTest : public ::testing::TestWithParam<Setup> {
       query.loggedConfiguration["spark.sql.streaming.stateStore.providerClass"] =
           "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider";
     }
+    if (GetParam().cold) query.stateMemoryBytes = room_;
     query.formats = &formats_;
     query.pool = &pool_;
     return query;
@@ -290,6 +295,7 @@ class AggregateQueryTest : public ::testing::TestWithParam<Setup> {
     return nlohmann::json::parse(*last_->lastProgress())["stateOperators"][0];
   }
 
+  int64_t room_ = 0;  // of cold setups
   std::shared_ptr<StreamingQuery> last_;
   std::shared_ptr<Feed> feed_ = std::make_shared<Feed>();
   std::shared_ptr<Store> store_ = std::make_shared<Store>();
@@ -398,6 +404,33 @@ TEST_P(AggregateQueryTest, ALongRunLeavesSnapshotsAndNoOldFiles) {
   EXPECT_LT(files.size(), 30u);
 }
 
+// Some thousand keys come and come again, more than there is room for: what comes out is what a map says.
+TEST_P(AggregateQueryTest, KeysThatComeAgainGoOnWhereTheyWere) {
+  room_ = 60'000;
+  std::mt19937 random(17);
+  std::map<std::string, int64_t> model;
+  std::shared_ptr<StreamingQuery> running;
+  if (!GetParam().restarts) running = StreamingQuery::start(definition(windowedCounts(), OutputMode::Complete, {}));
+  for (int step = 0; step < 8; ++step) {
+    std::vector<Event> events;
+    for (int i = 0; i < 150; ++i) {
+      const Event event{static_cast<int64_t>(random() % 40), "key" + std::to_string(random() % 400)};
+      ++model[std::to_string(event.second / 10 * 10) + "|" + event.key];
+      events.push_back(event);
+    }
+    feed_->add(events);
+    if (running)
+      running->processAllAvailable(CancellationToken());
+    else
+      runAvailableNow(windowedCounts(), OutputMode::Complete);
+    Rows expected;
+    for (const auto& [key, count] : model) expected.push_back(key + "|" + std::to_string(count));
+    std::sort(expected.begin(), expected.end());
+    ASSERT_EQ(store_->take(), expected) << "after step " << step;
+  }
+  if (running) running->stop();
+}
+
 TEST_P(AggregateQueryTest, AChangedQueryIsRefusedByName) {
   feed_->add({{1, "a"}});
   runAvailableNow(windowedCounts(), OutputMode::Update);
@@ -432,11 +465,14 @@ TEST_P(AggregateQueryTest, AChangedQueryIsRefusedByName) {
 INSTANTIATE_TEST_SUITE_P(Setups, AggregateQueryTest,
                          ::testing::Values(Setup{1, false, false}, Setup{4, false, false},
                                            Setup{4, false, true}, Setup{1, false, true},
-                                           Setup{4, true, false}, Setup{4, true, true}),
+                                           Setup{4, true, false}, Setup{4, true, true},
+                                           Setup{4, true, false, true}, Setup{4, false, true, true},
+                                           Setup{1, false, false, true}),
                          [](const auto& info) {
                            return std::string(info.param.rocksDb ? "RocksDb" : "Hdfs") +
                                   std::to_string(info.param.partitions) +
-                                  (info.param.restarts ? "Restarts" : "RunsOn");
+                                  (info.param.restarts ? "Restarts" : "RunsOn") +
+                                  (info.param.cold ? "Cold" : "");
                          });
 
 }  // namespace
