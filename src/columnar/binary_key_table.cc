@@ -43,6 +43,10 @@ uint32_t BinaryKeyTable::findOrAdd(std::string_view key, bool* added) {
   return number;
 }
 
+bool BinaryKeyTable::contains(std::string_view key) const {
+  return slots_[slotOf(key, hashKeyBytes(key))].number != kFree;
+}
+
 void BinaryKeyTable::remove(uint32_t number) {
   const std::string_view removed = key(number);
   const size_t mask = slots_.size() - 1;

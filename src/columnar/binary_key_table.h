@@ -16,6 +16,8 @@ class BinaryKeyTable {
 
   // The number of a key; a new one gets a free number.
   uint32_t findOrAdd(std::string_view key, bool* added);
+  // Is the key there? Any number of threads at once, while none changes the table.
+  bool contains(std::string_view key) const;
   // The key must be there. Its view ends.
   void remove(uint32_t number);
 

@@ -226,6 +226,7 @@ constexpr ErrorCondition kConditions[] = {
     {"_LEGACY_ERROR_TEMP_2048", "", IllegalArgument},
     {"_LEGACY_ERROR_TEMP_3060", "", Analysis},
     {"_LEGACY_ERROR_TEMP_3076", "", Analysis},
+    {"_LEGACY_ERROR_TEMP_3077", "", IllegalArgument},
     {"_LEGACY_ERROR_TEMP_3102", "", Analysis},
     {"_LEGACY_ERROR_TEMP_3231", "", IllegalArgument},
 };

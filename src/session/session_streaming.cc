@@ -67,7 +67,6 @@ void refuseState(const LogicalNode& node, OutputMode mode) {
     case LogicalKind::Aggregate:
       for (const ExpressionPtr& result : static_cast<const LogicalAggregate&>(node).results()) refuseAggregate(*result);
       break;
-    case LogicalKind::Deduplicate: throw unsupported("Deduplication over a stream");
     case LogicalKind::Limit:
       // In complete mode each batch has all rows: their limit needs no memory of earlier batches.
       if (mode != OutputMode::Complete) throw unsupported("limit over a stream");

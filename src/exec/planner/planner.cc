@@ -1,5 +1,6 @@
 #include "exec/planner/planner.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include <arrow/scalar.h>
@@ -10,8 +11,10 @@
 #include "exec/operators/join.h"
 #include "exec/operators/project_filter.h"
 #include "exec/operators/scans.h"
+#include "exec/operators/session_window.h"
 #include "exec/operators/sort_limit.h"
 #include "exec/operators/stateful_aggregate.h"
+#include "exec/operators/stream_deduplicate.h"
 #include "expr/canonical.h"
 #include "plan/logical/event_time.h"
 #include "plan/logical/join.h"
@@ -147,11 +150,14 @@ class Planner {
                                                     plan(*node.child()));
       }
       case LogicalKind::EventTimeWatermark: return planWatermark(static_cast<const LogicalEventTimeWatermark&>(node));
-      case LogicalKind::Deduplicate: {
-        std::vector<ExpressionPtr> keys;
-        for (const AttributePtr& key : static_cast<const LogicalDeduplicate&>(node).keys()) keys.push_back(binder(node).bind(key));
-        return std::make_shared<PhysicalDeduplicate>(std::move(keys), plan(*node.child()));
+      case LogicalKind::SessionWindow: {
+        const auto& session = static_cast<const LogicalSessionWindow&>(node);
+        const Binder input = binder(node);
+        return std::make_shared<PhysicalSessionWindow>(fullSchema(node.output()), input.bind(session.time()), input.bind(session.gap()),
+                                                       plan(*node.child()));
       }
+      case LogicalKind::CollectMetrics: throw unsupported("observe");
+      case LogicalKind::Deduplicate: return planDeduplicate(static_cast<const LogicalDeduplicate&>(node));
     }
     throw internalError("unknown logical node");
   }
@@ -173,11 +179,8 @@ class Planner {
   }
 
   PhysicalPtr planWatermark(const LogicalEventTimeWatermark& node) const {
-    ExpressionPtr eventTime = node.eventTime();
-    // A window's event time is its end.
-    if (isWindowType(*eventTime->type())) eventTime = std::make_shared<FieldAccess>(eventTime, 1);
-    return std::make_shared<PhysicalEventTimeWatermark>(fullSchema(node.output()), binder(node).bind(eventTime), node.index(),
-                                                        plan(*node.child()));
+    return std::make_shared<PhysicalEventTimeWatermark>(fullSchema(node.output()), binder(node).bind(timeOf(node.eventTime())),
+                                                        node.index(), plan(*node.child()));
   }
 
   Binder binder(const LogicalNode& node) const { return Binder(node.child()->output(), constants_); }
@@ -191,6 +194,68 @@ class Planner {
     const bool topRows = !limit.tail() && limit.limit() >= 0 && child->kind() == LogicalKind::Sort;
     PhysicalPtr input = topRows ? planSort(static_cast<const LogicalSort&>(*child), limit.limit() + limit.offset()) : plan(*child);
     return std::make_shared<PhysicalLimit>(limit.limit(), limit.offset(), limit.tail(), std::move(input));
+  }
+
+  PhysicalPtr planDeduplicate(const LogicalDeduplicate& node) const {
+    if (streaming_ && node.isStreaming()) return planStreamDeduplicate(node);
+    if (node.withinWatermark()) {
+      throw Error("_LEGACY_ERROR_TEMP_3102", "dropDuplicatesWithinWatermark is for streams; use dropDuplicates here.",
+                  {{"msg", "dropDuplicatesWithinWatermark is not supported with batch DataFrames/DataSets"}});
+    }
+    std::vector<ExpressionPtr> keys;
+    for (const AttributePtr& key : node.keys()) keys.push_back(binder(node).bind(key));
+    return std::make_shared<PhysicalDeduplicate>(std::move(keys), plan(*node.child()));
+  }
+
+  PhysicalPtr planStreamDeduplicate(const LogicalDeduplicate& node) const {
+    const int operatorId = nextOperatorId_++;  // before the child's
+    const Binder input = binder(node);
+    StreamDeduplication what;
+    const AttributePtr eventTime = eventTimeColumn(node.child()->output());
+    if (eventTime) what.eventTime = input.bind(timeOf(eventTime));
+    if (node.withinWatermark()) {
+      if (!eventTime) throw internalError("A deduplication within the watermark has no event time.");
+      what.withinDelayMs = metadataNumber(eventTime->metadata(), kWatermarkDelayKey).value_or(0);
+    }
+    for (const AttributePtr& key : inStoredOrder(node.keys(), operatorId)) {
+      if (eventTime && key->id() == eventTime->id()) what.eventTimeKey = EventTimeKey{what.keys.size(), isWindowType(*key->type())};
+      what.keys.push_back(input.bind(key));
+      what.keyFields.push_back({key->name(), key->type(), key->nullable(), key->metadata()});
+    }
+    return std::make_shared<PhysicalStreamDeduplicate>(std::move(what), operatorId, plan(*node.child()));
+  }
+
+  // A query that names the same columns in another order, or a Spark that ordered them by a set of its own, means the same keys.
+  std::vector<AttributePtr> inStoredOrder(const std::vector<AttributePtr>& keys, int operatorId) const {
+    const SchemaPtr stored = streaming_->storedKey ? streaming_->storedKey(operatorId) : nullptr;
+    if (!stored || stored->fields().size() != keys.size()) return keys;
+    std::vector<AttributePtr> ordered;
+    for (const StructField& field : stored->fields()) {
+      const auto found = std::find_if(keys.begin(), keys.end(), [&](const AttributePtr& key) { return key->name() == field.name; });
+      if (found == keys.end() || std::count(ordered.begin(), ordered.end(), *found) > 0) return keys;
+      ordered.push_back(*found);
+    }
+    return ordered;
+  }
+
+  // The column by which rows are late; null where there is none.
+  static AttributePtr eventTimeColumn(const std::vector<AttributePtr>& columns) {
+    AttributePtr found;
+    for (const AttributePtr& column : columns) {
+      if (!hasMetadataKey(column->metadata(), kWatermarkDelayKey)) continue;
+      if (found && found->id() != column->id()) {
+        throw Error("_LEGACY_ERROR_TEMP_3077",
+                    "A deduplication has two event times, '" + found->name() + "' and '" + column->name() + "': drop one of them before.",
+                    {{"eventTimeCols", found->name() + "," + column->name()}});
+      }
+      found = column;
+    }
+    return found;
+  }
+
+  // A window's event time is its end.
+  static ExpressionPtr timeOf(const ExpressionPtr& eventTime) {
+    return isWindowType(*eventTime->type()) ? std::make_shared<FieldAccess>(eventTime, 1) : eventTime;
   }
 
   // The hash aggregate gives groups and aggregates; a projection above computes the results from them.

@@ -98,7 +98,7 @@ LogicalPtr makeAggregate(const std::vector<ExpressionPtr>& grouping, std::vector
 // A position in a select list that an integer literal of GROUP BY or ORDER BY stands for; empty for other expressions.
 std::optional<int> ordinalOf(const spark::connect::Expression& expression);
 
-// Gives window() and window_time() in the list nodes of their own over `child`, and refers to their columns instead. Throws
+// Gives window(), session_window() and window_time() in the list nodes of their own over `child`, and refers to their columns instead. Throws
 // Error _LEGACY_ERROR_TEMP_1039 for two different windows.
 LogicalPtr placeTimeWindows(std::vector<ExpressionPtr>* list, LogicalPtr child);
 // Throws unsupported() for a window() or window_time() where no node is made for it: select it as a column first.

@@ -196,7 +196,6 @@ LogicalPtr RelationAnalyzer::aggregate(const proto::Relation& relation) {
 
 LogicalPtr RelationAnalyzer::deduplicate(const proto::Relation& relation) {
   const auto& message = relation.deduplicate();
-  if (message.within_watermark()) throw unsupported("dropDuplicatesWithinWatermark");
   LogicalPtr child = withoutHiddenColumns(analyze(message.input()));
   std::vector<AttributePtr> keys;
   if (message.all_columns_as_keys()) {
@@ -204,10 +203,12 @@ LogicalPtr RelationAnalyzer::deduplicate(const proto::Relation& relation) {
   } else {
     const Scope scope = scopeOf(*child);
     for (const std::string& name : message.column_names()) {
-      keys.push_back(std::static_pointer_cast<const Attribute>(scope.resolve({name})));
+      const auto key = std::static_pointer_cast<const Attribute>(scope.resolve({name}));
+      const bool known = std::any_of(keys.begin(), keys.end(), [&](const AttributePtr& one) { return one->id() == key->id(); });
+      if (!known) keys.push_back(key);
     }
   }
-  return std::make_shared<LogicalDeduplicate>(std::move(keys), child);
+  return std::make_shared<LogicalDeduplicate>(std::move(keys), child, message.within_watermark());
 }
 
 LogicalPtr makeUnion(std::vector<LogicalPtr> children, const FunctionContext& functions) {

@@ -97,6 +97,15 @@ void checkJoin(const LogicalJoin& join, OutputMode mode) {
   }
 }
 
+void checkDeduplicate(const LogicalDeduplicate& node) {
+  const auto& columns = node.child()->output();
+  const bool hasWatermark = std::any_of(columns.begin(), columns.end(), [](const AttributePtr& column) {
+    return hasMetadataKey(column->metadata(), kWatermarkDelayKey);
+  });
+  if (!node.withinWatermark() || hasWatermark) return;
+  refuseOperator("dropDuplicatesWithinWatermark is not supported on streaming DataFrames/Datasets without a watermark.");
+}
+
 // What each operator over a stream demands. `aggregated`: an aggregation of the stream lies below.
 void checkOperator(const LogicalNode& node, OutputMode mode) {
   const bool aggregated = !streamingAggregates(node).empty();
@@ -110,6 +119,7 @@ void checkOperator(const LogicalNode& node, OutputMode mode) {
       if (mode == OutputMode::Update) refuseOperator("limit is not supported on streaming DataFrames/Datasets in the output mode update.");
       return;
     }
+    case LogicalKind::Deduplicate: return checkDeduplicate(static_cast<const LogicalDeduplicate&>(node));
     case LogicalKind::EventTimeWatermark: {
       const auto& watermark = static_cast<const LogicalEventTimeWatermark&>(node);
       for (const AttributePtr& column : node.child()->output()) {

@@ -4,6 +4,7 @@
 #include "plan/logical/event_time.h"
 #include "plan/logical/join.h"
 #include "plan/optimize/optimizer.h"
+#include "types/column_metadata.h"
 
 namespace thalweg {
 namespace {
@@ -87,6 +88,12 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
       addReferences(*static_cast<const LogicalTimeWindow&>(*node).time(), &below);
       return node->withChildren({prune(node->child(), below)});
     }
+    case LogicalKind::SessionWindow: {
+      Ids below = needed;
+      addReferences(*static_cast<const LogicalSessionWindow&>(*node).time(), &below);
+      addReferences(*static_cast<const LogicalSessionWindow&>(*node).gap(), &below);
+      return node->withChildren({prune(node->child(), below)});
+    }
     case LogicalKind::EventTimeWatermark: {
       Ids below = needed;
       below.insert(static_cast<const LogicalEventTimeWatermark&>(*node).eventTime()->id());
@@ -104,8 +111,18 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
       }
       return std::make_shared<LogicalAggregate>(aggregate.grouping(), std::move(kept), prune(aggregate.child(), below));
     }
+    case LogicalKind::Deduplicate: {
+      const auto& deduplicate = static_cast<const LogicalDeduplicate&>(*node);
+      Ids below = needed;
+      for (const AttributePtr& key : deduplicate.keys()) below.insert(key->id());
+      // Without it no row would have a time. Where keys are kept for ever, Spark too knows late rows by a column that is used.
+      for (const AttributePtr& column : node->child()->output()) {
+        if (deduplicate.withinWatermark() && hasMetadataKey(column->metadata(), kWatermarkDelayKey)) below.insert(column->id());
+      }
+      return node->withChildren({prune(node->child(), below)});
+    }
     default: {
-      // Operators that need all columns of their children (unions by position, deduplication).
+      // Operators that need all columns of their children (unions by position).
       std::vector<LogicalPtr> children;
       for (const LogicalPtr& child : node->children()) children.push_back(prune(child, allOf(child->output())));
       return children.empty() ? node : node->withChildren(std::move(children));

@@ -11,6 +11,7 @@
 #include "exec/planner/planner.h"
 #include "plan/logical/event_time.h"
 #include "plan/optimize/optimizer.h"
+#include "state/state_schema.h"
 
 namespace thalweg {
 namespace {
@@ -129,7 +130,11 @@ void MicroBatchExecution::openSources() {
   const LogicalPtr optimized = optimize(plan_);
   BatchContext constants;
   constants.timeZone = TimeZone::parse(definition_.timeZone);
-  const StreamingPlanning streaming{definition_.mode};
+  const StreamingPlanning streaming{definition_.mode, [this](int operatorId) -> SchemaPtr {
+                                      const StateStoreId id{checkpoint_.folder().path + "/state", operatorId};
+                                      const auto stored = readStateSchema(*checkpoint_.folder().fileSystem, id);
+                                      return stored ? stored->key : nullptr;
+                                    }};
   physical_ = planPhysical(optimized, constants, &streaming);
   outputSchema_ = schemaOf(*optimized);
   staticTables_ = StaticTables(*optimized);
