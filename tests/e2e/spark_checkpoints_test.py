@@ -3,6 +3,7 @@
 A fixture of ../shared/testdata/spark-checkpoints is cut after one of Spark's runs; the runs after it are made here, over the same
 input files, and the table, the state's size and the late rows must become what Spark's own continuation made them."""
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -13,6 +14,7 @@ import harness
 from harness import F
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "shared" / "testdata" / "spark-checkpoints"
+FIRST_FILE_TIME = 1768471200  # 2026-01-15T10:00Z; each file is a minute younger than the one before it
 WINDOWED = ("windowed-hdfs", "windowed-rocksdb", "windowed-rocksdb-changelog")
 
 
@@ -48,6 +50,10 @@ def cut(fixture, target, runs, batches):
         log.write_text(log.read_text().replace(f"file:///data/spark-fixtures/{fixture}/", f"file://{target}/"))
     (target / "in").rename(target / "later")
     (target / "in").mkdir()
+    # The times that the files had for Spark: they are in the source's log, and a copy has not kept them.
+    for path in (target / "later").iterdir():
+        time = FIRST_FILE_TIME + 60 * (int(path.stem[1:]) + 1)
+        os.utime(path, (time, time))
     for i in range(runs):
         shutil.move(target / "later" / f"f{i}.json", target / "in" / f"f{i}.json")
 
