@@ -119,11 +119,7 @@ std::unique_ptr<RunningOperator> PhysicalStatefulAggregate::start(Execution& exe
 }
 
 std::string PhysicalStatefulAggregate::describe() const {
-  std::string text = "StateStoreSave(keys=[";
-  for (size_t i = 0; i < grouping_.size(); ++i) text += (i ? ", " : "") + grouping_[i]->toString();
-  text += "], functions=[";
-  for (size_t i = 0; i < aggregates_.size(); ++i) text += (i ? ", " : "") + aggregates_[i]->toString();
-  return text + "]), state " + std::to_string(operatorId());
+  return describeAggregation("StateStoreSave", grouping_, aggregates_) + ", state " + std::to_string(operatorId());
 }
 
 std::vector<StoreDefinition> PhysicalStatefulAggregate::stores() const {

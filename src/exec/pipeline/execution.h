@@ -15,6 +15,7 @@
 #include "common/task_pool.h"
 #include "connector/table.h"
 #include "exec/pipeline/event_times.h"
+#include "exec/pipeline/observed_metrics.h"
 #include "expr/batch_context.h"
 
 namespace thalweg {
@@ -44,6 +45,8 @@ struct Execution {
   BatchWatermarks watermarks;
   // Of each stateful operator of the plan, by its number; the query's, which keeps them between batches.
   std::vector<OperatorState*> states;
+  // Of each observe() of the plan: what it saw, once all rows have gone by. Called once each, before the plan goes.
+  std::vector<std::function<ObservedMetrics()>> observations;
 
   EvaluationContext evaluation(int partition = 0) const { return EvaluationContext{&batch, nullptr, partition}; }
 };

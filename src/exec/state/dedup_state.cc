@@ -39,7 +39,7 @@ DedupStateLayout::DedupStateLayout(std::vector<StructField> keyFields, Keep keep
       value(valueSchema(keepUntil)),
       keep(keepUntil),
       eventTime(eventTimeKey),
-      keyEncoder(fieldTypes(*key)) {}
+      keyEncoder(fieldTypes(*key), BinaryRowEncoder::Floats::Normalize) {}
 
 void DedupState::restart() {
   table_ = BinaryKeyTable();

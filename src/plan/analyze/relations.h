@@ -69,6 +69,7 @@ class RelationAnalyzer {
   std::vector<ExpressionPtr> sortOrders(const spark::connect::Sort& sort, const Scope& scope, const std::vector<AttributePtr>& positions,
                                         const std::vector<ExpressionPtr>* aliases) const;
   LogicalPtr withWatermark(const spark::connect::Relation& relation);
+  LogicalPtr collectMetrics(const spark::connect::Relation& relation);
   LogicalPtr showString(const spark::connect::Relation& relation);
 
   // joins
@@ -88,6 +89,8 @@ class RelationAnalyzer {
   Scope::PlanOutputs planOutputs_;
   std::vector<std::pair<std::string, LogicalPtr>> namedRelations_;  // the innermost last
   BatchContext constants_;  // for values that analysis itself needs
+  std::map<std::string, std::string> metricsOfName_;  // that observe() has been asked for so far
+  bool isSqlText_ = false;  // what is analyzed stands in a SQL text
   int depth_ = 0;
 };
 

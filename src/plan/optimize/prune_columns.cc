@@ -1,6 +1,7 @@
 // Scans read only the columns that something above uses; projections compute only what is used.
 #include <set>
 
+#include "plan/logical/collect_metrics.h"
 #include "plan/logical/event_time.h"
 #include "plan/logical/join.h"
 #include "plan/optimize/optimizer.h"
@@ -110,6 +111,11 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
         addReferences(*result, &below);
       }
       return std::make_shared<LogicalAggregate>(aggregate.grouping(), std::move(kept), prune(aggregate.child(), below));
+    }
+    case LogicalKind::CollectMetrics: {
+      Ids below = needed;
+      for (const ExpressionPtr& metric : static_cast<const LogicalCollectMetrics&>(*node).metrics()) addReferences(*metric, &below);
+      return node->withChildren({prune(node->child(), below)});
     }
     case LogicalKind::Deduplicate: {
       const auto& deduplicate = static_cast<const LogicalDeduplicate&>(*node);

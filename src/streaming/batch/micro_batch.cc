@@ -12,6 +12,7 @@
 #include "plan/logical/event_time.h"
 #include "plan/optimize/optimizer.h"
 #include "state/state_schema.h"
+#include "streaming/query/observed_json.h"
 
 namespace thalweg {
 namespace {
@@ -270,6 +271,10 @@ void MicroBatchExecution::runAndCommit(bool hasNewData, QueryProgress* progress)
     state_->bind(batchId_, &execution);
     writeRows(*physical_, execution, *write, [&] { state_->commit(); });
     progress->numOutputRows = write->numOutputRows();
+    for (const auto& observe : execution.observations) {
+      const ObservedMetrics observed = observe();
+      progress->observedMetrics.try_emplace(observed.name, observedJson(observed, execution.batch.timeZone));
+    }
   });
   for (size_t i = 0; i < sources_.size(); ++i) progress->sources[i].numInputRows = execution.streamRows[i];
   noteEventTimes(execution, progress);
