@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include <arrow/api.h>
-#include <arrow/compute/api.h>
 
 #include "columnar/group_table.h"
+#include "exec/operators/project_filter.h"
 #include "exec/operators/sessions.h"
-#include "types/arrow_result.h"
 
 namespace thalweg {
 namespace {
@@ -80,15 +79,8 @@ class RunningSessionAggregate final : public SinglePartition {
   }
 
   Arrays keysOf(const Arrays& keys, const Sessions& sessions, const std::vector<uint32_t>& groups) const {
-    const arrow::UInt32Array rows(static_cast<int64_t>(groups.size()), arrow::Buffer::Wrap(groups));
-    arrow::compute::ExecContext context(pool());
-    Arrays columns;
-    for (size_t i = 0; i < keys.size(); ++i) {
-      columns.push_back(i == node_.session()
-                            ? sessions.column(*node_.grouping()[i]->type(), groups)
-                            : valueOrThrow(arrow::compute::Take(*keys[i], rows,
-                                                                arrow::compute::TakeOptions::NoBoundsCheck(), &context)));
-    }
+    Arrays columns = takeRows(keys, std::vector<int32_t>(groups.begin(), groups.end()), pool());
+    columns[node_.session()] = sessions.column(*node_.grouping()[node_.session()]->type(), groups);
     return columns;
   }
 

@@ -110,29 +110,31 @@ class StreamDeduplicateRun {
   void collectBatch(const std::shared_ptr<arrow::RecordBatch>& batch, const EvaluationContext& context,
                     Candidates* candidates) {
     const Selection all = Selection::all(batch->num_rows());
-    std::vector<std::shared_ptr<arrow::Array>> columns;
-    for (const ExpressionPtr& key : what_.keys)
-      columns.push_back(evaluateToArray(*key, *batch, all, context));
+    const auto columns = evaluateAll(what_.keys, *batch, all, context);
     std::shared_ptr<arrow::Array> times;
     if (what_.eventTime) times = evaluateToArray(*what_.eventTime, *batch, all, context);
     BinaryRows keys;
     node_.layout_.keyEncoder.encode(columns, 0, batch->num_rows(), &keys);
     const std::vector<int32_t> partitions =
         partitionIds(keyTypes_, columns, batch->num_rows(), state_.numPartitions());
-    std::vector<int32_t> rows;
+    std::vector<int32_t> unknown;
+    std::vector<std::string_view> unknownKeys;
     for (size_t row = 0; row < partitions.size(); ++row) {
-      const std::optional<int64_t> time = timeOf(times.get(), static_cast<int64_t>(row));
-      if (isLate(time)) {
+      if (isLate(timeOf(times.get(), static_cast<int64_t>(row)))) {
         ++candidates->numLate;
-        continue;
+      } else if (!stateOf(partitions[row]).contains(keys[row])) {
+        unknown.push_back(static_cast<int32_t>(row));
+        unknownKeys.push_back(keys[row]);
       }
-      if (stateOf(partitions[row]).contains(keys[row])) continue;
-      bool added = false;
-      const uint32_t candidate = candidates->keys.findOrAdd(keys[row], &added);
-      if (!added) continue;
-      candidates->ofPartition[static_cast<size_t>(partitions[row])].push_back(candidate);
-      candidates->ends.push_back(endOf(time));
-      rows.push_back(static_cast<int32_t>(row));
+    }
+    std::vector<uint32_t> numbers, added;
+    candidates->keys.findOrAdd(unknownKeys, &numbers, &added);
+    std::vector<int32_t> rows;
+    for (const uint32_t i : added) {
+      const int32_t row = unknown[i];
+      rows.push_back(row);
+      candidates->ofPartition[static_cast<size_t>(partitions[static_cast<size_t>(row)])].push_back(numbers[i]);
+      candidates->ends.push_back(endOf(timeOf(times.get(), row)));
     }
     if (!rows.empty()) candidates->batches.push_back(takeRows(batch, rows, context.memoryPool()));
   }

@@ -183,11 +183,8 @@ void DedupState::changesWritten() {
 
 StateEntries DedupState::entries() const {
   return [this](const std::function<void(std::string_view, std::string_view)>& put) {
-    std::vector<uint32_t> numbers = table_.liveNumbers();
-    std::sort(numbers.begin(), numbers.end(),
-              [&](uint32_t a, uint32_t b) { return table_.key(a) < table_.key(b); });
     BinaryRows values;
-    inBlocks(numbers, [&](const std::vector<uint32_t>& block) {
+    inBlocks(table_.sortedNumbers(), [&](const std::vector<uint32_t>& block) {
       values.clear();
       encodeValues(block, &values);
       for (size_t i = 0; i < block.size(); ++i) put(table_.key(block[i]), values[i]);

@@ -8,7 +8,7 @@
 
 #include "columnar/binary_key_table.h"
 #include "columnar/binary_row.h"
-#include "exec/state/aggregate_state.h"
+#include "exec/state/aggregate_state_layout.h"
 #include "exec/state/operator_state.h"
 
 namespace thalweg {

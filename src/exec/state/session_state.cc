@@ -74,7 +74,8 @@ SessionState::SessionState(const SessionStateLayout& layout)
     : layout_(layout), aggregators_(makeAggregators(layout.aggregates)) {}
 
 void SessionState::restart() {
-  keys_ = loadedKeys_ = BinaryKeyTable();
+  keys_ = BinaryKeyTable();
+  loadedKeys_ = BinaryKeyTable();
   sessions_ = Sessions();
   aggregators_ = makeAggregators(layout_.aggregates);
   panes_.clear();

@@ -152,17 +152,6 @@ void QueryState::maintain() {
   }
 }
 
-void QueryState::handOver() {
-  for (const auto& one : operators_) {
-    try {
-      one->snapshotForHandOver();
-    } catch (const Error& error) {
-      logWarn("The state in {} has no snapshot of its last version: {}",
-              operatorFolder(one->node().operatorId()), error.text());
-    }
-  }
-}
-
 bool QueryState::wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const {
   return std::any_of(operators_.begin(), operators_.end(), [&](const auto& one) {
     return one->node().wantsAnotherBatch(usedWatermarkMs, watermarkMs);
