@@ -57,8 +57,9 @@ class StatefulSessionsRun {
         metrics.rowsDroppedByWatermark += dropLate(*part, &sessions);
         state.add(*part, sessions);
       }
-      state.merge();
-      metrics.rowsUpdated += state.numChanged();
+      const SessionState::Merged merged = state.merge();
+      metrics.rowsUpdated += merged.updated;
+      metrics.rowsRemoved += merged.removed;
     }
     return emit(state);
   }

@@ -215,9 +215,10 @@ void SessionState::add(const PartialSessions& part, std::span<const uint32_t> pa
   for (size_t i = 0; i < aggregators_.size(); ++i) aggregators_[i]->merge(partial, to, *part.aggregators[i]);
 }
 
-void SessionState::merge() {
+SessionState::Merged SessionState::merge() {
   std::sort(grownKeys_.begin(), grownKeys_.end());
   grownKeys_.erase(std::unique(grownKeys_.begin(), grownKeys_.end()), grownKeys_.end());
+  Merged merged;
   SessionMerges merges;
   for (const uint32_t key : grownKeys_) {
     std::vector<uint32_t>& sessions = ofKey_[key];
@@ -231,16 +232,20 @@ void SessionState::merge() {
       if (slots_[session] == Slot::New) noteChanged(session);
     }
     for (size_t i = before; i < merges.to.size(); ++i) noteChanged(merges.to[i]);
+    merged.updated += static_cast<int64_t>(left.size());
     sessions = std::move(left);
   }
   grownKeys_.clear();
   for (const uint32_t session : changed_) noteEnd(session);
+  merged.removed = std::count_if(merges.from.begin(), merges.from.end(),
+                                 [&](uint32_t session) { return slots_[session] == Slot::Stored; });
   noteRemoved(merges.from);
   for (auto& aggregator : aggregators_) {
     aggregator->merge(merges.from, merges.to, *aggregator);
     aggregator->reset(merges.from);
   }
   for (const uint32_t session : merges.from) free(session);
+  return merged;
 }
 
 std::vector<uint32_t> SessionState::all() const {

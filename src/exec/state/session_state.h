@@ -56,11 +56,12 @@ class SessionState final : public StorePartition {
 
   // Adds some of a part's sessions. They are sessions of their own until merge().
   void add(const PartialSessions& part, std::span<const uint32_t> sessions);
+  // What a merge did, as Spark counts: all sessions of keys with new ones, and stored ones that went into others.
+  struct Merged {
+    int64_t updated = 0, removed = 0;
+  };
   // Makes one of what touches, in order of their starts.
-  void merge();
-  // Sessions that this batch has changed so far, and stored ones that went into others.
-  int64_t numChanged() const { return static_cast<int64_t>(changed_.size()); }
-  int64_t numRemoved() const { return static_cast<int64_t>(removedKeys_.size()); }
+  Merged merge();
 
   std::vector<uint32_t> all() const;
   // Sessions whose end is not after `watermarkMicros`. They are no longer found by time: remove them.

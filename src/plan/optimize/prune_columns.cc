@@ -40,6 +40,15 @@ LogicalPtr pruneScan(const Scan& scan, const Ids& needed, const std::function<Lo
   return make(std::move(columns), std::move(output));
 }
 
+LogicalPtr onlyColumns(const LogicalPtr& node, const Ids& wanted) {
+  std::vector<ExpressionPtr> kept;
+  for (const AttributePtr& column : node->output()) {
+    if (wanted.contains(column->id())) kept.push_back(column);
+  }
+  if (kept.size() == node->output().size()) return node;
+  return std::make_shared<LogicalProject>(std::move(kept), node);
+}
+
 LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
   switch (node->kind()) {
     case LogicalKind::TableScan: {
@@ -121,11 +130,11 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
       const auto& deduplicate = static_cast<const LogicalDeduplicate&>(*node);
       Ids below = needed;
       for (const AttributePtr& key : deduplicate.keys()) below.insert(key->id());
-      // Without it no row would have a time. Where keys are kept for ever, Spark too knows late rows by a column that is used.
       for (const AttributePtr& column : node->child()->output()) {
         if (deduplicate.withinWatermark() && hasMetadataKey(column->metadata(), kWatermarkDelayKey)) below.insert(column->id());
       }
-      return node->withChildren({prune(node->child(), below)});
+      // To Spark rows are late by an event time that is used above, or a key: with no other one may the operator see.
+      return node->withChildren({onlyColumns(prune(node->child(), below), below)});
     }
     default: {
       // Operators that need all columns of their children (unions by position).

@@ -84,6 +84,14 @@ TEST_P(DeduplicateQueryTest, AnEventTimeBesideTheKeysDropsLateRows) {
   EXPECT_EQ(lastState()["numRowsTotal"], 2);
 }
 
+// Spark prunes the event time away where nothing above uses it, and then knows no late rows.
+TEST_P(DeduplicateQueryTest, AnEventTimeThatNobodyUsesMakesNoRowLate) {
+  EXPECT_EQ(rowsOfSteps(selected(deduplicated(events(), {1}), {1}), OutputMode::Append,
+                        {{{100, "a"}, {130, "b"}}, {{101, "c"}, {131, "a"}}, {{102, "d"}, {140, "a"}}}),
+            (std::vector<Rows>{{"a", "b"}, {"c"}, {"d"}}));
+  EXPECT_EQ(lastState()["numRowsTotal"], 4);
+}
+
 TEST_P(DeduplicateQueryTest, WithinTheWatermarkAKeyReturnsAfterTheDelay) {
   EXPECT_EQ(rowsOfSteps(deduplicated(events(), {1}, true), OutputMode::Append,
                         {{{100, "a", 1}, {100, "b", 1}},
@@ -99,6 +107,16 @@ TEST_P(DeduplicateQueryTest, WithinTheWatermarkAKeyReturnsAfterTheDelay) {
   if (!GetParam().restarts) {
     EXPECT_EQ(sumOf("numRowsDroppedByWatermark"), 1);
   }
+}
+
+// A row without an event time counts as of 1970: its key is kept until the batch ends.
+TEST_P(DeduplicateQueryTest, WithinTheWatermarkARowWithoutATimeIsOld) {
+  EXPECT_EQ(rowsOfSteps(deduplicated(events(), {1}, true), OutputMode::Append,
+                        {{{std::nullopt, "n", 1}, {100, "a", 1}},
+                         {{std::nullopt, "n", 1}, {130, "b", 2}},
+                         {{std::nullopt, "n", 3}, {131, "c", 1}}}),
+            (std::vector<Rows>{{"100|a|1", "NULL|n|1"}, {"130|b|2", "NULL|n|1"}, {"131|c|1", "NULL|n|3"}}));
+  EXPECT_EQ(lastState()["numRowsTotal"], 2);
 }
 
 TEST_P(DeduplicateQueryTest, OneDeduplicationAfterAnother) {

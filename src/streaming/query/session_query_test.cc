@@ -44,6 +44,24 @@ TEST_P(SessionQueryTest, AppendGivesASessionOnceWhenTheWatermarkPassesItsEnd) {
   }
 }
 
+// What Spark reports of the state for the same events (seconds for its minutes): all sessions of a key with new ones are
+// updated, and those that went into others are removed.
+TEST_P(SessionQueryTest, ReportsCountSessionsAsSparkDoes) {
+  rowsOfSteps(sessions(events(), gap("5 seconds")), OutputMode::Append,
+              {{{1020, "a", 1}, {1023, "a", 2}, {1021, "b", 3}},
+               {{1027, "a", 4}},
+               {{1018, "a", 8}, {1035, "a", 16}},
+               {{1031, "a", 32}, {1022, "z", 1}},
+               {{1045, "b", 5}},
+               {{1010, "a", 100}, {1038, "a", 6}, {1036, "a", 7}, {1036, "a", 8}},
+               {{1090, "z", 0}}});
+  EXPECT_EQ(lastState()["numRowsTotal"], 1);
+  if (GetParam().restarts) return;
+  EXPECT_EQ(sumOf("numRowsUpdated"), 2 + 1 + 2 + 2 + 2 + 1 + 1);
+  EXPECT_EQ(sumOf("numRowsRemoved"), 0 + 0 + 1 + 1 + 2 + 0 + 2);
+  EXPECT_EQ(sumOf("numRowsDroppedByWatermark"), 1);
+}
+
 TEST_P(SessionQueryTest, CompleteGivesAllSessionsAndARowMayJoinTwo) {
   EXPECT_EQ(rowsOfSteps(sessions(rawEvents(), gap("10 seconds")), OutputMode::Complete,
                         {{{1000, "a", 1}}, {{1005, "a", 2}, {1030, "a", 3}}, {{1015, "a", 4}}, {{1022, "a", 5}}}),
