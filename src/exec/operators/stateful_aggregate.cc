@@ -61,7 +61,8 @@ class StatefulAggregateRun {
   StatefulAggregateRun(const PhysicalStatefulAggregate& node, Execution& execution)
       : node_(node),
         execution_(execution),
-        state_(*execution.states.at(static_cast<size_t>(node.operatorId()))) {}
+        state_(*execution.states.at(static_cast<size_t>(node.operatorId()))),
+        watermarks_(execution.watermarks.at(static_cast<size_t>(node.operatorId()))) {}
 
   std::unique_ptr<RunningOperator> run(RunningOperator& input) {
     groupInput(input);
@@ -107,7 +108,7 @@ class StatefulAggregateRun {
   void dropLate(const PartialGroups& part, std::vector<uint32_t>* groups,
                 std::unordered_set<std::string_view>* late) const {
     if (!node_.layout_.eventTime || node_.mode_ == OutputMode::Complete) return;
-    const int64_t watermark = execution_.watermarks.lateMs * kMicrosPerMilli;
+    const int64_t watermark = watermarks_.lateMs * kMicrosPerMilli;
     std::erase_if(*groups, [&](uint32_t group) {
       const auto& time = part.times[group];
       if (!time || *time > watermark) return false;
@@ -125,7 +126,7 @@ class StatefulAggregateRun {
     if (!node_.layout_.eventTime) return rows;
     const Stopwatch watch(metrics.removalsMs);
     const std::vector<uint32_t> expired =
-        state.takeExpired(execution_.watermarks.evictionMs * kMicrosPerMilli);
+        state.takeExpired(watermarks_.evictionMs * kMicrosPerMilli);
     if (node_.mode_ == OutputMode::Append) rows = state.results(schema, expired);
     state.remove(expired);
     metrics.rowsRemoved += static_cast<int64_t>(expired.size());
@@ -135,6 +136,7 @@ class StatefulAggregateRun {
   const PhysicalStatefulAggregate& node_;
   Execution& execution_;
   OperatorState& state_;
+  BatchWatermarks watermarks_;
   std::vector<std::unique_ptr<Groups>> groups_;
   std::vector<std::unique_ptr<PartialGroups>> parts_;
 };
