@@ -27,7 +27,8 @@ class StatefulAggregateRun {
   StatefulAggregateRun(const PhysicalStatefulAggregate& node, Execution& execution)
       : node_(node),
         execution_(execution),
-        state_(*execution.states.at(static_cast<size_t>(node.operatorId()))) {}
+        state_(*execution.states.at(static_cast<size_t>(node.operatorId()))),
+        watermarks_(execution.watermarks.at(static_cast<size_t>(node.operatorId()))) {}
 
   std::unique_ptr<RunningOperator> run(RunningOperator& input) {
     groupInput(input);
@@ -91,7 +92,7 @@ class StatefulAggregateRun {
   void dropLate(const GroupEntries& part, std::vector<uint32_t>* entries,
                 std::unordered_set<std::string_view>* late) const {
     if (!node_.layout_.eventTime || node_.mode_ == OutputMode::Complete) return;
-    const int64_t watermark = execution_.watermarks.lateMs * kMicrosPerMilli;
+    const int64_t watermark = watermarks_.lateMs * kMicrosPerMilli;
     std::erase_if(*entries, [&](uint32_t entry) {
       const auto time = part.time(entry);
       if (!time || *time > watermark) return false;
@@ -109,7 +110,7 @@ class StatefulAggregateRun {
     if (!node_.layout_.eventTime) return rows;
     const MetricStopwatch watch(metrics.removalsMs);
     const std::vector<uint32_t> expired =
-        state.takeExpired(execution_.watermarks.evictionMs * kMicrosPerMilli);
+        state.takeExpired(watermarks_.evictionMs * kMicrosPerMilli);
     if (node_.mode_ == OutputMode::Append) rows = state.results(schema, expired);
     state.remove(expired);
     metrics.rowsRemoved += static_cast<int64_t>(expired.size());
@@ -119,6 +120,7 @@ class StatefulAggregateRun {
   const PhysicalStatefulAggregate& node_;
   Execution& execution_;
   OperatorState& state_;
+  BatchWatermarks watermarks_;
   std::vector<std::unique_ptr<GroupEntries>> parts_;
 };
 

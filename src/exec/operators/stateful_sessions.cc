@@ -24,7 +24,8 @@ class StatefulSessionsRun {
   StatefulSessionsRun(const PhysicalStatefulSessions& node, Execution& execution)
       : node_(node),
         execution_(execution),
-        state_(*execution.states.at(static_cast<size_t>(node.operatorId()))) {}
+        state_(*execution.states.at(static_cast<size_t>(node.operatorId()))),
+        watermarks_(execution.watermarks.at(static_cast<size_t>(node.operatorId()))) {}
 
   std::unique_ptr<RunningOperator> run(RunningOperator& input) {
     groupInput(input);
@@ -66,7 +67,7 @@ class StatefulSessionsRun {
 
   int64_t dropLate(const PartialSessions& part, std::vector<uint32_t>* sessions) const {
     if (!node_.hasWatermark_) return 0;
-    const int64_t watermark = execution_.watermarks.lateMs * kMicrosPerMilli;
+    const int64_t watermark = watermarks_.lateMs * kMicrosPerMilli;
     return static_cast<int64_t>(
         std::erase_if(*sessions, [&](uint32_t session) { return part.sessions.ends[session] <= watermark; }));
   }
@@ -77,7 +78,7 @@ class StatefulSessionsRun {
     StateMetrics& metrics = state_.metrics();
     const MetricStopwatch watch(metrics.removalsMs);
     const std::vector<uint32_t> expired =
-        state.takeExpired(execution_.watermarks.evictionMs * kMicrosPerMilli);
+        state.takeExpired(watermarks_.evictionMs * kMicrosPerMilli);
     Batches rows = state.results(schema, expired);
     state.remove(expired);
     metrics.rowsRemoved += static_cast<int64_t>(expired.size());
@@ -87,6 +88,7 @@ class StatefulSessionsRun {
   const PhysicalStatefulSessions& node_;
   Execution& execution_;
   OperatorState& state_;
+  BatchWatermarks watermarks_;
   std::vector<std::unique_ptr<Groups>> groups_;
   std::vector<std::unique_ptr<PartialSessions>> parts_;
 };

@@ -79,6 +79,7 @@ class StreamDeduplicateRun {
         what_(node.deduplication_),
         execution_(execution),
         state_(*execution.states.at(static_cast<size_t>(node.operatorId()))),
+        watermarks_(execution.watermarks.at(static_cast<size_t>(node.operatorId()))),
         keyTypes_(typesOf(what_.keys)) {}
 
   std::unique_ptr<RunningOperator> run(RunningOperator& input) {
@@ -145,7 +146,7 @@ class StreamDeduplicateRun {
   }
 
   bool isLate(std::optional<int64_t> time) const {
-    return time && *time <= execution_.watermarks.lateMs * kMicrosPerMilli;
+    return time && *time <= watermarks_.lateMs * kMicrosPerMilli;
   }
 
   std::optional<int64_t> endOf(std::optional<int64_t> time) const {
@@ -168,13 +169,14 @@ class StreamDeduplicateRun {
       metrics.rowsUpdated += state.numAdded();
     }
     const MetricStopwatch watch(metrics.removalsMs);
-    metrics.rowsRemoved += state.removeEnded(execution_.watermarks.evictionMs * kMicrosPerMilli);
+    metrics.rowsRemoved += state.removeEnded(watermarks_.evictionMs * kMicrosPerMilli);
   }
 
   const PhysicalStreamDeduplicate& node_;
   const StreamDeduplication& what_;
   Execution& execution_;
   OperatorState& state_;
+  BatchWatermarks watermarks_;
   std::vector<DataTypePtr> keyTypes_;
 };
 

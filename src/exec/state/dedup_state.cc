@@ -5,7 +5,6 @@
 #include <arrow/api.h>
 
 #include "types/arrow_result.h"
-#include "types/text/calendar.h"
 
 namespace thalweg {
 namespace {
@@ -13,7 +12,6 @@ namespace {
 using Keep = DedupStateLayout::Keep;
 
 constexpr size_t kRowsAtOnce = 8192;
-constexpr int64_t kPaneMicros = 1'000'000;
 constexpr int64_t kNoEnd = INT64_MAX;
 
 SchemaPtr valueSchema(Keep keep) {
@@ -102,7 +100,7 @@ void DedupState::resize() {
 
 void DedupState::noteEnd(uint32_t number, int64_t endMicros) {
   ends_[number] = endMicros;
-  panes_[floorDivide(endMicros, kPaneMicros)].push_back(number);
+  panes_.add(endMicros, number);
 }
 
 bool DedupState::add(std::string_view key, std::optional<int64_t> endMicros) {
@@ -120,26 +118,9 @@ bool DedupState::add(std::string_view key, std::optional<int64_t> endMicros) {
 }
 
 int64_t DedupState::removeEnded(int64_t watermarkMicros) {
-  int64_t count = 0;
-  const int64_t lastPane = floorDivide(watermarkMicros, kPaneMicros);
-  while (!panes_.empty() && panes_.begin()->first <= lastPane) {
-    const auto pane = panes_.begin();
-    std::vector<uint32_t> kept;
-    for (const uint32_t number : pane->second) {
-      if (ends_[number] > watermarkMicros) {
-        kept.push_back(number);
-        continue;
-      }
-      remove(number);
-      ++count;
-    }
-    if (!kept.empty()) {  // only in the pane of the watermark itself
-      pane->second = std::move(kept);
-      break;
-    }
-    panes_.erase(pane);
-  }
-  return count;
+  const std::vector<uint32_t> ended = panes_.take(watermarkMicros);
+  for (const uint32_t number : ended) remove(number);
+  return static_cast<int64_t>(ended.size());
 }
 
 void DedupState::remove(uint32_t number) {
@@ -193,9 +174,8 @@ StateEntries DedupState::entries() const {
 }
 
 int64_t DedupState::memoryBytes() const {
-  // A key's number stands once in a pane.
-  return table_.memoryBytes() + static_cast<int64_t>(ends_.capacity() * (sizeof(int64_t) + sizeof(uint32_t)) +
-                                                     isAdded_.capacity());
+  return table_.memoryBytes() + panes_.memoryBytes() +
+         static_cast<int64_t>(ends_.capacity() * sizeof(int64_t) + isAdded_.capacity());
 }
 
 }  // namespace thalweg

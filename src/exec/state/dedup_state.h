@@ -1,7 +1,6 @@
 // One partition of a deduplication's state: the keys that have come, and when they may be forgotten.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "columnar/binary_key_table.h"
 #include "columnar/binary_row.h"
 #include "exec/state/aggregate_state_layout.h"
+#include "exec/state/expiry_panes.h"
 #include "exec/state/operator_state.h"
 
 namespace thalweg {
@@ -57,9 +57,6 @@ class DedupState final : public StorePartition {
   int64_t removeEnded(int64_t watermarkMicros);
 
  private:
-  // Numbers of keys by their end, cut into panes: a map entry a key would cost more than the key.
-  using Panes = std::map<int64_t, std::vector<uint32_t>>;
-
   void resize();
   void noteEnd(uint32_t number, int64_t endMicros);
   void noteLoadedEnds();
@@ -69,7 +66,7 @@ class DedupState final : public StorePartition {
   const DedupStateLayout& layout_;
   BinaryKeyTable table_;
   std::vector<int64_t> ends_;  // by key; without ends empty
-  Panes panes_;
+  ExpiryPanes panes_;          // keys by their ends
   std::vector<uint8_t> isAdded_;  // by key: not in the files yet
   std::vector<uint32_t> added_;
   std::vector<std::string> removedKeys_;   // that the files have

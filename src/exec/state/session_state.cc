@@ -7,13 +7,11 @@
 #include "columnar/row_hash.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
-#include "types/text/calendar.h"
 
 namespace thalweg {
 namespace {
 
 constexpr size_t kRowsAtOnce = 8192;
-constexpr int64_t kPaneMicros = 1'000'000;
 // Of a session's running values, roughly, an aggregate.
 constexpr int64_t kValueBytes = 16;
 
@@ -185,7 +183,7 @@ void SessionState::free(uint32_t session) {
 }
 
 void SessionState::noteEnd(uint32_t session) {
-  panes_[floorDivide(sessions_.ends[session], kPaneMicros)].push_back(session);
+  panes_.add(sessions_.ends[session], session);
 }
 
 void SessionState::noteChanged(uint32_t session) {
@@ -257,23 +255,11 @@ std::vector<uint32_t> SessionState::all() const {
 }
 
 std::vector<uint32_t> SessionState::takeExpired(int64_t watermarkMicros) {
-  std::vector<uint32_t> expired;
-  const int64_t lastPane = floorDivide(watermarkMicros, kPaneMicros);
-  while (!panes_.empty() && panes_.begin()->first <= lastPane) {
-    const auto pane = panes_.begin();
-    std::vector<uint32_t> kept;
-    for (const uint32_t session : pane->second) {
-      const bool isHere =
-          slots_[session] != Slot::Free && floorDivide(sessions_.ends[session], kPaneMicros) == pane->first;
-      if (isHere) (sessions_.ends[session] > watermarkMicros ? kept : expired).push_back(session);
-    }
-    if (!kept.empty()) {  // only in the pane of the watermark itself
-      pane->second = std::move(kept);
-      break;
-    }
-    panes_.erase(pane);
-  }
-  // A session may stand more than once in a pane.
+  std::vector<uint32_t> expired = panes_.take(watermarkMicros);
+  std::erase_if(expired, [&](uint32_t session) {
+    return slots_[session] == Slot::Free || sessions_.ends[session] > watermarkMicros;
+  });
+  // A session that has grown more than once within a second comes as often.
   std::sort(expired.begin(), expired.end());
   expired.erase(std::unique(expired.begin(), expired.end()), expired.end());
   return expired;
@@ -380,7 +366,7 @@ StateEntries SessionState::entries() const {
 
 int64_t SessionState::memoryBytes() const {
   constexpr int64_t kSessionBytes = 2 * sizeof(int64_t) + 4 * sizeof(uint32_t) + 2 + sizeof(std::vector<uint32_t>);
-  return keys_.memoryBytes() +
+  return keys_.memoryBytes() + panes_.memoryBytes() +
          static_cast<int64_t>(slots_.size()) *
              (kSessionBytes + kValueBytes * static_cast<int64_t>(aggregators_.size()));
 }

@@ -1,7 +1,6 @@
 // One partition of a streaming aggregation by sessions: the sessions of each key, their running values as columns.
 #pragma once
 
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "columnar/binary_row.h"
 #include "exec/operators/groups.h"
 #include "exec/operators/sessions.h"
+#include "exec/state/expiry_panes.h"
 #include "exec/state/operator_state.h"
 
 namespace thalweg {
@@ -97,8 +97,8 @@ class SessionState final : public StorePartition {
   std::vector<uint32_t> freeSessions_;
   Aggregators aggregators_;
   int64_t numLive_ = 0;
-  // Sessions by end, cut into panes; a session whose end has grown is also in the pane of its old one.
-  std::map<int64_t, std::vector<uint32_t>> panes_;
+  // Sessions by end. One whose end has grown is also there by those that it had before.
+  ExpiryPanes panes_;
   std::vector<uint32_t> grownKeys_;  // keys with sessions that merge() has not seen
   std::vector<uint32_t> changed_;
   BinaryRows removedKeys_;  // of sessions that the files have

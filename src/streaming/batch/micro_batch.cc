@@ -258,7 +258,6 @@ void MicroBatchExecution::runAndCommit(bool hasNewData, QueryProgress* progress)
     }
   });
   for (size_t i = 0; i < watermarkDelaysMs_.size(); ++i) execution.eventTimes.emplace_back();
-  execution.watermarks = {previousWatermarkMs_, entry_.watermarkMs};
   timed(progress, "queryPlanning", [&] { staticTables_.bind(&execution); });
   timed(progress, "addBatch", [&] {
     auto write = definition_.sink->beginBatch({batchId_, checkpoint_.queryId(), runId_, definition_.mode, outputSchema_});
@@ -266,7 +265,7 @@ void MicroBatchExecution::runAndCommit(bool hasNewData, QueryProgress* progress)
       logInfo("query {}: batch {} is in the sink already", checkpoint_.queryId(), batchId_);
       return;
     }
-    state_->bind(batchId_, &execution);
+    state_->bind(batchId_, {previousWatermarkMs_, entry_.watermarkMs}, &execution);
     writeRows(*physical_, execution, *write, [&] { state_->commit(); });
     progress->numOutputRows = write->numOutputRows();
     for (const auto& observe : execution.observations) {
