@@ -94,6 +94,10 @@ uint32_t BinaryKeyTable::findOrAdd(std::string_view key, uint64_t hash, bool* ad
   return number;
 }
 
+bool BinaryKeyTable::contains(std::string_view key) const {
+  return slots_[slotOf(key, hashKeyBytes(key))].number != kFree;
+}
+
 // A key costs up to three misses of the cache, one after the other: its slot, where its bytes are, the bytes.
 // A block of keys takes each of the three steps together.
 void BinaryKeyTable::findOrAdd(std::span<const std::string_view> keys, std::vector<uint32_t>* numbers,

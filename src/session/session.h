@@ -81,9 +81,9 @@ class Session final : public SessionService, public std::enable_shared_from_this
   // commands (session_commands.cc, session_streaming.cc)
   void runCommand(const spark::connect::Command& command, const std::shared_ptr<ResponseSink>& sink);
   void runSql(const spark::connect::SqlCommand& command, ResponseSink& sink);
-  void write(const spark::connect::WriteOperation& operation, CancellationToken cancellation);
-  void writeTable(const spark::connect::WriteOperation& operation, CancellationToken cancellation);
-  void writeTo(const spark::connect::WriteOperationV2& operation, CancellationToken cancellation);
+  void write(const spark::connect::WriteOperation& operation, StatementSession& session);
+  void writeTable(const spark::connect::WriteOperation& operation, StatementSession& session);
+  void writeTo(const spark::connect::WriteOperationV2& operation, StatementSession& session);
   // A streaming query into a table by name: sets the format and the place; the table is made where it is missing.
   void aimAtTable(const spark::connect::WriteStreamOperationStart& start, const LogicalPtr& plan, std::string* format, WriteDefinition* write);
   void startStream(const spark::connect::WriteStreamOperationStart& start, ResponseSink& sink);

@@ -7,6 +7,7 @@
 #include "exec/planner/planner.h"
 #include "plan/analyze/proto_types.h"
 #include "plan/optimize/optimizer.h"
+#include "session/observed_metrics.h"
 #include "session/results.h"
 #include "session/session.h"
 #include "session/show_string.h"
@@ -146,6 +147,7 @@ void Session::runRelation(const LogicalPtr& plan, ResponseSink& sink) {
   const auto running = physical->start(execution);
   forEachBatch(*running, execution, [&](const auto& batch) { results.write(batch); });
   results.finish();
+  sendObservedMetrics(observedMetrics(execution), sink);
 }
 
 std::string Session::explain(const LogicalPtr& plan, bool extended) {

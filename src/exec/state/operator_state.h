@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,8 +66,12 @@ class StatefulNode : public PhysicalNode {
   // What Spark's schemas do not tell apart: state of one text must not be gone on with under another. Of an
   // aggregation, its functions' names.
   virtual std::string fingerprint() const = 0;
-  // Does the batch that ran under the first watermark leave work for one without new data under the second?
+  // Does the batch that ran under the first watermark of the input leave work for one without new data under
+  // the second?
   virtual bool wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const = 0;
+  // The watermark of what comes out, given the input's: rows that come out later have later event times. None
+  // where nothing can be said of them.
+  virtual std::optional<int64_t> outputWatermark(int64_t inputMs) const { return inputMs; }
 
  protected:
   StatefulNode(SchemaPtr schema, std::vector<PhysicalPtr> children, int operatorId)

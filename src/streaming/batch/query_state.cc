@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/logging.h"
+#include "exec/state/input_watermarks.h"
 #include "state/operator_metadata.h"
 #include "state/state_schema.h"
 
@@ -39,7 +40,7 @@ void checkAggregationFormat(const std::map<std::string, std::string>& configurat
 
 }  // namespace
 
-QueryState::QueryState(const PhysicalNode& plan, StateContext context) : context_(std::move(context)) {
+QueryState::QueryState(const PhysicalNode& plan, StateContext context) : plan_(plan), context_(std::move(context)) {
   const auto nodes = statefulNodes(plan);
   context_.memoryBytes /= std::max<int64_t>(1, static_cast<int64_t>(nodes.size()));
   for (const StatefulNode* node : nodes) {
@@ -129,14 +130,17 @@ void QueryState::checkFingerprint(const StatefulNode& node) const {
               {{"storedValueSchema", before}, {"newValueSchema", node.fingerprint()}});
 }
 
-void QueryState::bind(int64_t batchId, Execution* execution) {
+void QueryState::bind(int64_t batchId, const BatchWatermarks& watermarks, Execution* execution) {
   if (!described_) {
     for (const auto& one : operators_) describeOperator(one->node());
     described_ = true;
   }
-  for (const auto& one : operators_) {
-    one->load(batchId);
-    execution->states.push_back(one.get());
+  const std::vector<int64_t> late = inputWatermarks(plan_, watermarks.lateMs);
+  const std::vector<int64_t> eviction = inputWatermarks(plan_, watermarks.evictionMs);
+  for (size_t i = 0; i < operators_.size(); ++i) {
+    operators_[i]->load(batchId);
+    execution->states.push_back(operators_[i].get());
+    execution->watermarks.push_back({late[i], eviction[i]});
   }
 }
 
@@ -155,9 +159,12 @@ void QueryState::maintain() {
 }
 
 bool QueryState::wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const {
-  return std::any_of(operators_.begin(), operators_.end(), [&](const auto& one) {
-    return one->node().wantsAnotherBatch(usedWatermarkMs, watermarkMs);
-  });
+  const std::vector<int64_t> used = inputWatermarks(plan_, usedWatermarkMs);
+  const std::vector<int64_t> now = inputWatermarks(plan_, watermarkMs);
+  for (size_t i = 0; i < operators_.size(); ++i) {
+    if (operators_[i]->node().wantsAnotherBatch(used[i], now[i])) return true;
+  }
+  return false;
 }
 
 std::vector<StateOperatorProgress> QueryState::progress() const {

@@ -23,17 +23,18 @@ class QueryState {
   // STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY where a new query finds state.
   void check(int64_t batchId, bool isNew) const;
 
-  // Brings the state to where batch `batchId` begins and hands it to the execution. The first time, each
+  // Brings the state to where batch `batchId` begins and hands it to the execution, and the watermarks of the
+  // operators' inputs, which follow from the query's. The first time, each
   // operator's metadata and schema files are written, or held against the plan: Error
   // STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE, …VALUE….
-  void bind(int64_t batchId, Execution* execution);
+  void bind(int64_t batchId, const BatchWatermarks& watermarks, Execution* execution);
   // Makes the batch's changes durable.
   void commit();
   // After the batch is done: snapshots and old files. Failures are logged, and tried again after a later
   // batch.
   void maintain();
 
-  // Does any operator want a batch without new data, now that the watermark has come so far?
+  // Does any operator want a batch without new data, now that the query's watermark has come so far?
   bool wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const;
   bool isStateful() const { return !operators_.empty(); }
   // Of the last batch, the operator nearest the sink first.
@@ -44,6 +45,7 @@ class QueryState {
   void checkFingerprint(const StatefulNode& node) const;
   std::string operatorFolder(int64_t operatorId) const;
 
+  const PhysicalNode& plan_;
   StateContext context_;
   std::vector<std::unique_ptr<OperatorState>> operators_;
   bool described_ = false;
