@@ -98,7 +98,7 @@ void MicroBatchExecution::openState() {
   context.memoryBytes = definition_.stateMemoryBytes;
   context.pool = definition_.pool;
   state_.emplace(*physical_, std::move(context));
-  state_->check(batchId_, !checkpoint_.offsets().latest());
+  if (!checkpoint_.offsets().latest()) state_->checkIsEmpty();
 }
 
 // The watermark that the last batch left may have passed groups that no new record will ever touch.
@@ -259,7 +259,10 @@ void MicroBatchExecution::runAndCommit(bool hasNewData, QueryProgress* progress)
     }
   });
   for (size_t i = 0; i < watermarkDelaysMs_.size(); ++i) execution.eventTimes.emplace_back();
-  timed(progress, "queryPlanning", [&] { staticTables_.bind(&execution); });
+  timed(progress, "queryPlanning", [&] {
+    staticTables_.bind(&execution);
+    state_->prepare(batchId_);
+  });
   timed(progress, "addBatch", [&] {
     auto write = definition_.sink->beginBatch({batchId_, checkpoint_.queryId(), runId_, definition_.mode, outputSchema_});
     if (!write) {
