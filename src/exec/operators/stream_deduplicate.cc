@@ -15,8 +15,8 @@ namespace {
 
 using Batches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
 
-// The rows of one input partition that the state did not know when the batch began, the first of each key among
-// them. A candidate's number is its key's in `keys`.
+// The rows of one input partition that the state did not know when the batch began, the first of each key
+// among them. A candidate's number is its key's in `keys`.
 struct Candidates {
   BinaryKeyTable keys;
   std::vector<std::optional<int64_t>> ends;
@@ -134,7 +134,8 @@ class StreamDeduplicateRun {
     for (const uint32_t i : added) {
       const int32_t row = unknown[i];
       rows.push_back(row);
-      candidates->ofPartition[static_cast<size_t>(partitions[static_cast<size_t>(row)])].push_back(numbers[i]);
+      candidates->ofPartition[static_cast<size_t>(partitions[static_cast<size_t>(row)])].push_back(
+          numbers[i]);
       candidates->ends.push_back(endOf(timeOf(times.get(), row)));
     }
     if (!rows.empty()) candidates->batches.push_back(takeRows(batch, rows, context.memoryPool()));
@@ -186,8 +187,9 @@ PhysicalStreamDeduplicate::PhysicalStreamDeduplicate(StreamDeduplication dedupli
       deduplication_(std::move(deduplication)),
       layout_(deduplication_.keyFields, keepOf(deduplication_), deduplication_.eventTimeKey) {
   if (layout_.keep != DedupStateLayout::Keep::Always) return;
-  logWarn("A deduplication keeps its keys for ever, and its state grows with every new one. To bound it, put the "
-          "column with the watermark among the keys, or use dropDuplicatesWithinWatermark.");
+  logWarn(
+      "A deduplication keeps its keys for ever, and its state grows with every new one. To bound it, put the "
+      "column with the watermark among the keys, or use dropDuplicatesWithinWatermark.");
 }
 
 std::unique_ptr<RunningOperator> PhysicalStreamDeduplicate::start(Execution& execution) const {

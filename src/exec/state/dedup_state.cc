@@ -12,7 +12,6 @@ namespace {
 using Keep = DedupStateLayout::Keep;
 
 constexpr size_t kRowsAtOnce = 8192;
-constexpr int64_t kNoEnd = INT64_MAX;
 
 SchemaPtr valueSchema(Keep keep) {
   if (keep == Keep::UntilExpiry) return DataType::structOf({{"expiresAtMicros", longType(), false}});
@@ -95,11 +94,11 @@ void DedupState::noteLoadedEnds() {
 void DedupState::resize() {
   const auto count = static_cast<size_t>(table_.numbersEnd());
   if (isAdded_.size() < count) isAdded_.resize(count);
-  if (layout_.keep != Keep::Always && ends_.size() < count) ends_.resize(count, kNoEnd);
+  if (layout_.keep == Keep::UntilExpiry && ends_.size() < count) ends_.resize(count);
 }
 
 void DedupState::noteEnd(uint32_t number, int64_t endMicros) {
-  ends_[number] = endMicros;
+  if (layout_.keep == Keep::UntilExpiry) ends_[number] = endMicros;
   panes_.add(endMicros, number);
 }
 
@@ -110,10 +109,7 @@ bool DedupState::add(std::string_view key, std::optional<int64_t> endMicros) {
   resize();
   isAdded_[number] = 1;
   added_.push_back(number);
-  if (layout_.keep != Keep::Always) {
-    ends_[number] = kNoEnd;
-    if (endMicros) noteEnd(number, *endMicros);
-  }
+  if (endMicros) noteEnd(number, *endMicros);
   return true;
 }
 

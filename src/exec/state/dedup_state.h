@@ -65,8 +65,8 @@ class DedupState final : public StorePartition {
 
   const DedupStateLayout& layout_;
   BinaryKeyTable table_;
-  std::vector<int64_t> ends_;  // by key; without ends empty
-  ExpiryPanes panes_;          // keys by their ends
+  std::vector<int64_t> ends_;     // by key, where the files keep them
+  ExpiryPanes panes_;             // keys by their ends
   std::vector<uint8_t> isAdded_;  // by key: not in the files yet
   std::vector<uint32_t> added_;
   std::vector<std::string> removedKeys_;   // that the files have

@@ -63,7 +63,8 @@ PartialSessions::PartialSessions(const SessionStateLayout& layout, Groups& group
   sessions.append(*columns[layout.session]);
   columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(layout.session));
   layout.keysEncoder.encode(columns, 0, count, &keys);
-  const std::vector<int32_t> partitions = partitionIds(fieldTypes(*layout.keys), columns, count, numPartitions);
+  const std::vector<int32_t> partitions =
+      partitionIds(fieldTypes(*layout.keys), columns, count, numPartitions);
   for (size_t session = 0; session < partitions.size(); ++session)
     ofPartition[static_cast<size_t>(partitions[session])].push_back(static_cast<uint32_t>(session));
 }
@@ -276,14 +277,16 @@ void SessionState::remove(std::span<const uint32_t> sessions) {
   for (auto& aggregator : aggregators_) aggregator->reset(sessions);
 }
 
-std::vector<std::shared_ptr<arrow::RecordBatch>> SessionState::results(const Schema& schema,
-                                                                       std::span<const uint32_t> sessions) const {
+std::vector<std::shared_ptr<arrow::RecordBatch>> SessionState::results(
+    const Schema& schema, std::span<const uint32_t> sessions) const {
   if (sessions.empty()) return {};
-  return resultBatches(schema, groupingColumns(sessions), aggregators_, sessions, arrow::default_memory_pool());
+  return resultBatches(schema, groupingColumns(sessions), aggregators_, sessions,
+                       arrow::default_memory_pool());
 }
 
 SessionState::Arrays SessionState::keyColumns(std::span<const uint32_t> sessions) const {
-  BinaryRowDecoder decoder(fieldTypes(*layout_.keys), BinaryRowDecoder::Role::Key, arrow::default_memory_pool());
+  BinaryRowDecoder decoder(fieldTypes(*layout_.keys), BinaryRowDecoder::Role::Key,
+                           arrow::default_memory_pool());
   std::vector<std::string_view> rows;
   rows.reserve(sessions.size());
   for (const uint32_t session : sessions) rows.push_back(keys_.key(keyOf_[session]));
@@ -365,7 +368,8 @@ StateEntries SessionState::entries() const {
 }
 
 int64_t SessionState::memoryBytes() const {
-  constexpr int64_t kSessionBytes = 2 * sizeof(int64_t) + 4 * sizeof(uint32_t) + 2 + sizeof(std::vector<uint32_t>);
+  constexpr int64_t kSessionBytes =
+      2 * sizeof(int64_t) + 4 * sizeof(uint32_t) + 2 + sizeof(std::vector<uint32_t>);
   return keys_.memoryBytes() + panes_.memoryBytes() +
          static_cast<int64_t>(slots_.size()) *
              (kSessionBytes + kValueBytes * static_cast<int64_t>(aggregators_.size()));

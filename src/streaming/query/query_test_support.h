@@ -46,7 +46,8 @@ struct Feed {
 };
 
 inline const SchemaPtr& eventSchema() {
-  static const SchemaPtr schema = DataType::structOf({{"ts", timestampType()}, {"key", stringType()}, {"v", longType()}});
+  static const SchemaPtr schema =
+      DataType::structOf({{"ts", timestampType()}, {"key", stringType()}, {"v", longType()}});
   return schema;
 }
 
