@@ -204,6 +204,9 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   definition.numRecentProgress = static_cast<int>(std::min<int64_t>(number("spark.sql.streaming.numRecentProgressUpdates", 100), 100'000));
   definition.noDataBatches = flag("spark.sql.streaming.noDataMicroBatches.enabled");
   definition.temporaryFolder = temporaryFolder();
+  if (flag("spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage")) {
+    definition.stateMemoryBytes = std::clamp<int64_t>(number("spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB", 500), 0, 1 << 30) << 20;
+  }
   definition.formats = &server_->formats;
   definition.pool = &server_->pool;
 

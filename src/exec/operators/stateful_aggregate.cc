@@ -103,7 +103,7 @@ class StatefulAggregateRun {
 
   Batches emit(AggregateState& state) {
     const Schema& schema = *node_.schema();
-    if (node_.mode_ == OutputMode::Complete) return state.results(schema, state.all());
+    if (node_.mode_ == OutputMode::Complete) return state.allResults(schema);
     StateMetrics& metrics = state_.metrics();
     Batches rows;
     if (node_.mode_ == OutputMode::Update) rows = state.results(schema, state.touched());

@@ -4,6 +4,7 @@
 
 #include <arrow/api.h>
 
+#include "exec/state/in_blocks.h"
 #include "types/arrow_result.h"
 
 namespace thalweg {
@@ -11,21 +12,10 @@ namespace {
 
 using Keep = DedupStateLayout::Keep;
 
-constexpr size_t kRowsAtOnce = 8192;
 
 SchemaPtr valueSchema(Keep keep) {
   if (keep == Keep::UntilExpiry) return DataType::structOf({{"expiresAtMicros", longType(), false}});
   return DataType::structOf({{"__dummy__", voidType(), true}});
-}
-
-// Calls f with as many of the numbers at once as are decoded or encoded together.
-template <typename F>
-void inBlocks(const std::vector<uint32_t>& numbers, F&& f) {
-  for (size_t at = 0; at < numbers.size(); at += kRowsAtOnce) {
-    const size_t end = std::min(numbers.size(), at + kRowsAtOnce);
-    f(std::vector<uint32_t>(numbers.begin() + static_cast<std::ptrdiff_t>(at),
-                            numbers.begin() + static_cast<std::ptrdiff_t>(end)));
-  }
 }
 
 }  // namespace
@@ -71,7 +61,7 @@ void DedupState::noteLoadedEnds() {
   BinaryRowDecoder decoder(fieldTypes(inValue ? *layout_.value : *layout_.key),
                            inValue ? BinaryRowDecoder::Role::Value : BinaryRowDecoder::Role::Key,
                            arrow::default_memory_pool());
-  inBlocks(table_.liveNumbers(), [&](const std::vector<uint32_t>& numbers) {
+  inBlocks(std::span<const uint32_t>(table_.liveNumbers()), [&](std::span<const uint32_t> numbers) {
     std::vector<std::string_view> rows;
     for (const uint32_t number : numbers)
       rows.push_back(inValue ? std::string_view(loadedValues_[number]) : table_.key(number));
@@ -124,7 +114,7 @@ void DedupState::remove(uint32_t number) {
   table_.remove(number);
 }
 
-void DedupState::encodeValues(const std::vector<uint32_t>& numbers, BinaryRows* out) const {
+void DedupState::encodeValues(std::span<const uint32_t> numbers, BinaryRows* out) const {
   std::shared_ptr<arrow::Array> column;
   if (layout_.keep == Keep::UntilExpiry) {
     arrow::Int64Builder ends;
@@ -161,7 +151,7 @@ void DedupState::changesWritten() {
 StateEntries DedupState::entries() const {
   return [this](const std::function<void(std::string_view, std::string_view)>& put) {
     BinaryRows values;
-    inBlocks(table_.sortedNumbers(), [&](const std::vector<uint32_t>& block) {
+    inBlocks(std::span<const uint32_t>(table_.sortedNumbers()), [&](std::span<const uint32_t> block) {
       values.clear();
       encodeValues(block, &values);
       for (size_t i = 0; i < block.size(); ++i) put(table_.key(block[i]), values[i]);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -61,7 +62,7 @@ class DedupState final : public StorePartition {
   void noteEnd(uint32_t number, int64_t endMicros);
   void noteLoadedEnds();
   void remove(uint32_t number);
-  void encodeValues(const std::vector<uint32_t>& numbers, BinaryRows* out) const;
+  void encodeValues(std::span<const uint32_t> numbers, BinaryRows* out) const;
 
   const DedupStateLayout& layout_;
   BinaryKeyTable table_;

@@ -16,6 +16,7 @@
 
 #include "common/task_pool.h"
 #include "exec/operators/operator.h"
+#include "state/cold_tier.h"
 #include "state/state_files.h"
 
 namespace thalweg {
@@ -34,6 +35,9 @@ class StorePartition : public StateReceiver {
   virtual StateEntries entries() const = 0;
   virtual int64_t numKeys() const = 0;
   virtual int64_t memoryBytes() const = 0;
+  // Keys that take more than `bytes` in memory at the end of a batch go to `cold`, which outlives the partition. Before the
+  // first load. Partitions that do not override it keep all in memory.
+  virtual void setRoom(ColdPartition* cold, int64_t bytes) {}
 };
 
 // A store of an operator, as the checkpoint describes it.
@@ -88,6 +92,7 @@ struct StateContext {
   int numPartitions = 1;
   int64_t minVersionsToRetain = 100;
   std::string temporaryFolder;
+  int64_t memoryBytes = INT64_MAX;  // of an operator; keys beyond it go to local disk
   TaskPool* pool = nullptr;
 };
 
@@ -131,6 +136,7 @@ class OperatorState {
   const StatefulNode& node_;
   StateContext context_;
   int numPartitions_;
+  ColdTier coldTier_;
   std::vector<std::unique_ptr<Store>> stores_;  // a store after the other, partition by partition
   int64_t version_ = -1;                        // −1: not loaded
   StateMetrics metrics_;

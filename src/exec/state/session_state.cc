@@ -5,13 +5,13 @@
 #include <arrow/api.h>
 
 #include "columnar/row_hash.h"
+#include "exec/state/in_blocks.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
 namespace thalweg {
 namespace {
 
-constexpr size_t kRowsAtOnce = 8192;
 // Of a session's running values, roughly, an aggregate.
 constexpr int64_t kValueBytes = 16;
 
@@ -33,13 +33,6 @@ SchemaPtr storedValueOf(std::vector<StructField> fields, size_t session, const A
     for (const StructField& field : aggregator->bufferFields()) fields.push_back(field);
   }
   return DataType::structOf(std::move(fields));
-}
-
-// Calls f with spans of at most kRowsAtOnce numbers.
-template <typename F>
-void inBlocks(std::span<const uint32_t> numbers, F&& f) {
-  for (size_t at = 0; at < numbers.size(); at += kRowsAtOnce)
-    f(numbers.subspan(at, std::min(kRowsAtOnce, numbers.size() - at)));
 }
 
 }  // namespace
@@ -102,7 +95,7 @@ void SessionState::apply(const StateChange& change) {
 }
 
 void SessionState::finishLoad() {
-  inBlocks(loadedKeys_.liveNumbers(), [&](std::span<const uint32_t> block) { loadBlock(block); });
+  inBlocks(std::span<const uint32_t>(loadedKeys_.liveNumbers()), [&](std::span<const uint32_t> block) { loadBlock(block); });
   for (auto& sessions : ofKey_) {
     std::sort(sessions.begin(), sessions.end(),
               [&](uint32_t a, uint32_t b) { return sessions_.starts[a] < sessions_.starts[b]; });
@@ -199,7 +192,7 @@ void SessionState::noteRemoved(std::span<const uint32_t> sessions) {
   for (const uint32_t session : sessions) {
     if (slots_[session] == Slot::Stored) stored.push_back(session);
   }
-  inBlocks(stored, [&](std::span<const uint32_t> block) { encodeKeys(block, &removedKeys_); });
+  inBlocks(std::span<const uint32_t>(stored), [&](std::span<const uint32_t> block) { encodeKeys(block, &removedKeys_); });
 }
 
 void SessionState::add(const PartialSessions& part, std::span<const uint32_t> partial) {
@@ -326,7 +319,7 @@ std::vector<StateChange> SessionState::changes() {
   }
   changedKeys_.clear();
   changedValues_.clear();
-  inBlocks(kept, [&](std::span<const uint32_t> block) {
+  inBlocks(std::span<const uint32_t>(kept), [&](std::span<const uint32_t> block) {
     encodeKeys(block, &changedKeys_);
     encodeValues(block, &changedValues_);
   });
@@ -353,11 +346,11 @@ StateEntries SessionState::entries() const {
   return [this](const std::function<void(std::string_view, std::string_view)>& put) {
     const std::vector<uint32_t> sessions = all();
     BinaryRows keys;
-    inBlocks(sessions, [&](std::span<const uint32_t> block) { encodeKeys(block, &keys); });
+    inBlocks(std::span<const uint32_t>(sessions), [&](std::span<const uint32_t> block) { encodeKeys(block, &keys); });
     std::vector<uint32_t> order = allGroups(static_cast<int64_t>(sessions.size()));
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return keys[a] < keys[b]; });
     BinaryRows values;
-    inBlocks(order, [&](std::span<const uint32_t> block) {
+    inBlocks(std::span<const uint32_t>(order), [&](std::span<const uint32_t> block) {
       std::vector<uint32_t> ofBlock;
       for (const uint32_t i : block) ofBlock.push_back(sessions[i]);
       values.clear();

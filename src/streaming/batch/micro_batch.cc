@@ -95,6 +95,7 @@ void MicroBatchExecution::openState() {
   context.minVersionsToRetain = definition_.minBatchesToRetain;
   context.temporaryFolder =
       definition_.temporaryFolder.empty() ? std::filesystem::temp_directory_path().string() : definition_.temporaryFolder;
+  context.memoryBytes = definition_.stateMemoryBytes;
   context.pool = definition_.pool;
   state_.emplace(*physical_, std::move(context));
   state_->check(batchId_, !checkpoint_.offsets().latest());

@@ -41,7 +41,9 @@ void checkAggregationFormat(const std::map<std::string, std::string>& configurat
 }  // namespace
 
 QueryState::QueryState(const PhysicalNode& plan, StateContext context) : plan_(plan), context_(std::move(context)) {
-  for (const StatefulNode* node : statefulNodes(plan)) {
+  const auto nodes = statefulNodes(plan);
+  context_.memoryBytes /= std::max<int64_t>(1, static_cast<int64_t>(nodes.size()));
+  for (const StatefulNode* node : nodes) {
     if (node->operatorName() == "stateStoreSave") checkAggregationFormat(context_.configuration);
     operators_.push_back(std::make_unique<OperatorState>(*node, context_));
   }

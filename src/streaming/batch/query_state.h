@@ -13,7 +13,7 @@ namespace thalweg {
 // Used on the query's thread. A query without stateful operators has one too; it does nothing then.
 class QueryState {
  public:
-  // `context.configuration` is what the offset log has. The plan outlives it. Throws Error
+  // `context.configuration` is what the offset log has, `context.memoryBytes` that of all operators. The plan outlives it. Throws Error
   // UNSUPPORTED_FEATURE for settings under which state is laid out in ways that are not built.
   QueryState(const PhysicalNode& plan, StateContext context);
   ~QueryState();

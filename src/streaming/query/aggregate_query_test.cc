@@ -1,5 +1,8 @@
 // Windowed counts over a stream, in the three output modes: what comes out when, over restarts, crashes and
 // numbers of state partitions. Expected rows follow from Spark's rules for watermarks and late rows.
+#include <map>
+#include <random>
+
 #include "expr/time_window.h"
 #include "plan/analyze/relations.h"
 #include "streaming/query/query_test_support.h"
@@ -130,6 +133,33 @@ TEST_P(AggregateQueryTest, ALongRunLeavesSnapshotsAndNoOldFiles) {
   EXPECT_LT(files.size(), 30u);
 }
 
+// Some thousand keys come and come again, more than there is room for: what comes out is what a map says.
+TEST_P(AggregateQueryTest, KeysThatComeAgainGoOnWhereTheyWere) {
+  room_ = 60'000;
+  std::mt19937 random(17);
+  std::map<std::string, int64_t> model;
+  std::shared_ptr<StreamingQuery> running;
+  if (!GetParam().restarts) running = StreamingQuery::start(definition(windowedCounts(), OutputMode::Complete, {}));
+  for (int step = 0; step < 8; ++step) {
+    std::vector<Event> events;
+    for (int i = 0; i < 150; ++i) {
+      const Event event{static_cast<int64_t>(random() % 40), "key" + std::to_string(random() % 400)};
+      ++model[std::to_string(*event.second / 10 * 10) + "|" + event.key];
+      events.push_back(event);
+    }
+    feed_->add(events);
+    if (running)
+      running->processAllAvailable(CancellationToken());
+    else
+      runAvailableNow(windowedCounts(), OutputMode::Complete);
+    Rows expected;
+    for (const auto& [key, count] : model) expected.push_back(key + "|" + std::to_string(count));
+    std::sort(expected.begin(), expected.end());
+    ASSERT_EQ(store_->take(), expected) << "after step " << step;
+  }
+  if (running) running->stop();
+}
+
 TEST_P(AggregateQueryTest, AChangedQueryIsRefusedByName) {
   feed_->add({{1, "a"}});
   runAvailableNow(windowedCounts(), OutputMode::Update);
@@ -162,6 +192,10 @@ TEST_P(AggregateQueryTest, AChangedQueryIsRefusedByName) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Setups, AggregateQueryTest, allSetups(), setupName);
+INSTANTIATE_TEST_SUITE_P(Cold, AggregateQueryTest,
+                         ::testing::Values(Setup{4, true, false, true}, Setup{4, false, true, true},
+                                           Setup{1, false, false, true}),
+                         setupName);
 
 }  // namespace
 }  // namespace thalweg

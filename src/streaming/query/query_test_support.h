@@ -195,7 +195,8 @@ class StoreSink final : public StreamSink {
 struct Setup {
   int partitions;
   bool rocksDb;
-  bool restarts;  // after every step
+  bool restarts;      // after every step
+  bool cold = false;  // no key has room in memory between batches
 };
 
 class StatefulQueryTest : public ::testing::TestWithParam<Setup> {
@@ -248,6 +249,7 @@ class StatefulQueryTest : public ::testing::TestWithParam<Setup> {
       query.loggedConfiguration["spark.sql.streaming.stateStore.providerClass"] =
           "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider";
     }
+    if (GetParam().cold) query.stateMemoryBytes = room_;
     query.formats = &formats_;
     query.pool = &pool_;
     return query;
@@ -291,6 +293,7 @@ class StatefulQueryTest : public ::testing::TestWithParam<Setup> {
     return nlohmann::json::parse(*last_->lastProgress())["stateOperators"][0];
   }
 
+  int64_t room_ = 0;  // of cold setups
   std::shared_ptr<StreamingQuery> last_;
   std::shared_ptr<Feed> feed_ = std::make_shared<Feed>();
   std::shared_ptr<Store> store_ = std::make_shared<Store>();
@@ -306,7 +309,7 @@ inline auto allSetups() {
 }
 inline std::string setupName(const ::testing::TestParamInfo<Setup>& info) {
   return std::string(info.param.rocksDb ? "RocksDb" : "Hdfs") + std::to_string(info.param.partitions) +
-         (info.param.restarts ? "Restarts" : "RunsOn");
+         (info.param.restarts ? "Restarts" : "RunsOn") + (info.param.cold ? "Cold" : "");
 }
 
 }  // namespace thalweg::query_test
