@@ -12,7 +12,6 @@ namespace {
 
 using Keep = DedupStateLayout::Keep;
 
-
 SchemaPtr valueSchema(Keep keep) {
   if (keep == Keep::UntilExpiry) return DataType::structOf({{"expiresAtMicros", longType(), false}});
   return DataType::structOf({{"__dummy__", voidType(), true}});
@@ -92,15 +91,16 @@ void DedupState::noteEnd(uint32_t number, int64_t endMicros) {
   panes_.add(endMicros, number);
 }
 
-bool DedupState::add(std::string_view key, std::optional<int64_t> endMicros) {
-  bool added = false;
-  const uint32_t number = table_.findOrAdd(key, &added);
-  if (!added) return false;
+void DedupState::add(std::span<const std::string_view> keys, std::span<const std::optional<int64_t>> ends,
+                     std::vector<uint32_t>* added) {
+  std::vector<uint32_t> numbers;
+  table_.findOrAdd(keys, &numbers, added);
   resize();
-  isAdded_[number] = 1;
-  added_.push_back(number);
-  if (endMicros) noteEnd(number, *endMicros);
-  return true;
+  for (const uint32_t i : *added) {
+    isAdded_[numbers[i]] = 1;
+    added_.push_back(numbers[i]);
+    if (ends[i]) noteEnd(numbers[i], *ends[i]);
+  }
 }
 
 int64_t DedupState::removeEnded(int64_t watermarkMicros) {

@@ -95,7 +95,8 @@ void SessionState::apply(const StateChange& change) {
 }
 
 void SessionState::finishLoad() {
-  inBlocks(std::span<const uint32_t>(loadedKeys_.liveNumbers()), [&](std::span<const uint32_t> block) { loadBlock(block); });
+  inBlocks(std::span<const uint32_t>(loadedKeys_.liveNumbers()),
+           [&](std::span<const uint32_t> block) { loadBlock(block); });
   for (auto& sessions : ofKey_) {
     std::sort(sessions.begin(), sessions.end(),
               [&](uint32_t a, uint32_t b) { return sessions_.starts[a] < sessions_.starts[b]; });
@@ -192,7 +193,8 @@ void SessionState::noteRemoved(std::span<const uint32_t> sessions) {
   for (const uint32_t session : sessions) {
     if (slots_[session] == Slot::Stored) stored.push_back(session);
   }
-  inBlocks(std::span<const uint32_t>(stored), [&](std::span<const uint32_t> block) { encodeKeys(block, &removedKeys_); });
+  inBlocks(std::span<const uint32_t>(stored),
+           [&](std::span<const uint32_t> block) { encodeKeys(block, &removedKeys_); });
 }
 
 void SessionState::add(const PartialSessions& part, std::span<const uint32_t> partial) {
@@ -346,7 +348,8 @@ StateEntries SessionState::entries() const {
   return [this](const std::function<void(std::string_view, std::string_view)>& put) {
     const std::vector<uint32_t> sessions = all();
     BinaryRows keys;
-    inBlocks(std::span<const uint32_t>(sessions), [&](std::span<const uint32_t> block) { encodeKeys(block, &keys); });
+    inBlocks(std::span<const uint32_t>(sessions),
+             [&](std::span<const uint32_t> block) { encodeKeys(block, &keys); });
     std::vector<uint32_t> order = allGroups(static_cast<int64_t>(sessions.size()));
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return keys[a] < keys[b]; });
     BinaryRows values;
