@@ -94,10 +94,6 @@ uint32_t BinaryKeyTable::findOrAdd(std::string_view key, uint64_t hash, bool* ad
   return number;
 }
 
-bool BinaryKeyTable::contains(std::string_view key) const {
-  return slots_[slotOf(key, hashKeyBytes(key))].number != kFree;
-}
-
 // A key costs up to three misses of the cache, one after the other: its slot, where its bytes are, the bytes.
 // A block of keys takes each of the three steps together.
 void BinaryKeyTable::findOrAdd(std::span<const std::string_view> keys, std::vector<uint32_t>* numbers,
@@ -127,6 +123,25 @@ void BinaryKeyTable::findOrAdd(std::span<const std::string_view> keys, std::vect
       (*numbers)[begin + i] = findOrAdd(block[i], hashes[i], &isNew);
       if (isNew) added->push_back(static_cast<uint32_t>(begin + i));
     }
+  }
+}
+
+void BinaryKeyTable::contains(std::span<const std::string_view> keys, std::vector<uint8_t>* found) const {
+  found->resize(keys.size());
+  const size_t mask = slots_.size() - 1;
+  uint64_t hashes[kBlock];
+  for (size_t begin = 0; begin < keys.size(); begin += kBlock) {
+    const auto block = keys.subspan(begin, std::min(kBlock, keys.size() - begin));
+    for (size_t i = 0; i < block.size(); ++i) {
+      hashes[i] = hashKeyBytes(block[i]);
+      __builtin_prefetch(&slots_[hashes[i] & mask]);
+    }
+    for (size_t i = 0; i < block.size(); ++i) {
+      const Slot& slot = slots_[hashes[i] & mask];
+      if (slot.number != kFree && slot.tag == tagOf(hashes[i])) __builtin_prefetch(&keys_[slot.number]);
+    }
+    for (size_t i = 0; i < block.size(); ++i)
+      (*found)[begin + i] = slots_[slotOf(block[i], hashes[i])].number != kFree;
   }
 }
 

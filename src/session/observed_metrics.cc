@@ -1,6 +1,6 @@
 #include "session/observed_metrics.h"
 
-#include <set>
+#include <algorithm>
 
 #include <arrow/api.h>
 #include <spark/connect/base.pb.h>
@@ -22,14 +22,16 @@ std::string textAt(const arrow::Array& column, int64_t row) {
   return std::string(static_cast<const arrow::BinaryArray&>(column).GetView(row));
 }
 
-void decimalLiteral(const DataType& type, const arrow::Array& column, int64_t row, proto::Expression::Literal* literal) {
+void decimalLiteral(const DataType& type, const arrow::Array& column, int64_t row,
+                    proto::Expression::Literal* literal) {
   auto* decimal = literal->mutable_decimal();
   decimal->set_value(static_cast<const arrow::Decimal128Array&>(column).FormatValue(row));
   decimal->set_precision(type.precision());
   decimal->set_scale(type.scale());
 }
 
-void arrayLiteral(const DataType& type, const arrow::Array& column, int64_t row, proto::Expression::Literal* literal) {
+void arrayLiteral(const DataType& type, const arrow::Array& column, int64_t row,
+                  proto::Expression::Literal* literal) {
   const auto& list = static_cast<const arrow::ListArray&>(column);
   auto* array = literal->mutable_array();
   toProtoType(*type.element(), array->mutable_element_type());
@@ -37,7 +39,8 @@ void arrayLiteral(const DataType& type, const arrow::Array& column, int64_t row,
     toProtoLiteral(*type.element(), *list.values(), i, array->add_elements());
 }
 
-void mapLiteral(const DataType& type, const arrow::Array& column, int64_t row, proto::Expression::Literal* literal) {
+void mapLiteral(const DataType& type, const arrow::Array& column, int64_t row,
+                proto::Expression::Literal* literal) {
   const auto& entries = static_cast<const arrow::MapArray&>(column);
   auto* map = literal->mutable_map();
   toProtoType(*type.key(), map->mutable_key_type());
@@ -48,48 +51,69 @@ void mapLiteral(const DataType& type, const arrow::Array& column, int64_t row, p
   }
 }
 
-void structLiteral(const DataType& type, const arrow::Array& column, int64_t row, proto::Expression::Literal* literal) {
+void structLiteral(const DataType& type, const arrow::Array& column, int64_t row,
+                   proto::Expression::Literal* literal) {
   const auto& fields = static_cast<const arrow::StructArray&>(column);
   toProtoType(type, literal->mutable_struct_()->mutable_struct_type());
   for (size_t i = 0; i < type.fields().size(); ++i)
-    toProtoLiteral(*type.fields()[i].type, *fields.field(static_cast<int>(i)), row, literal->mutable_struct_()->add_elements());
+    toProtoLiteral(*type.fields()[i].type, *fields.field(static_cast<int>(i)), row,
+                   literal->mutable_struct_()->add_elements());
 }
 
 }  // namespace
 
-void toProtoLiteral(const DataType& type, const arrow::Array& column, int64_t row, proto::Expression::Literal* literal) {
+void toProtoLiteral(const DataType& type, const arrow::Array& column, int64_t row,
+                    proto::Expression::Literal* literal) {
   if (type.id() == TypeId::Void || column.IsNull(row)) return toProtoType(type, literal->mutable_null());
   switch (type.id()) {
-    case TypeId::Boolean: return literal->set_boolean(valueAt<arrow::BooleanArray>(column, row));
-    case TypeId::Byte: return literal->set_byte(valueAt<arrow::Int8Array>(column, row));
-    case TypeId::Short: return literal->set_short_(valueAt<arrow::Int16Array>(column, row));
-    case TypeId::Int: return literal->set_integer(valueAt<arrow::Int32Array>(column, row));
-    case TypeId::Long: return literal->set_long_(valueAt<arrow::Int64Array>(column, row));
-    case TypeId::Float: return literal->set_float_(valueAt<arrow::FloatArray>(column, row));
-    case TypeId::Double: return literal->set_double_(valueAt<arrow::DoubleArray>(column, row));
-    case TypeId::Decimal: return decimalLiteral(type, column, row, literal);
-    case TypeId::String: return literal->set_string(textAt(column, row));
-    case TypeId::Binary: return literal->set_binary(textAt(column, row));
-    case TypeId::Date: return literal->set_date(valueAt<arrow::Date32Array>(column, row));
-    case TypeId::Timestamp: return literal->set_timestamp(valueAt<arrow::TimestampArray>(column, row));
-    case TypeId::TimestampNtz: return literal->set_timestamp_ntz(valueAt<arrow::TimestampArray>(column, row));
-    case TypeId::DayTimeInterval: return literal->set_day_time_interval(valueAt<arrow::DurationArray>(column, row));
-    case TypeId::YearMonthInterval: return literal->set_year_month_interval(valueAt<arrow::MonthIntervalArray>(column, row));
-    case TypeId::Array: return arrayLiteral(type, column, row, literal);
-    case TypeId::Map: return mapLiteral(type, column, row, literal);
-    case TypeId::Struct: return structLiteral(type, column, row, literal);
-    default: throw unsupported("A literal of the type " + type.sqlString());
+    case TypeId::Boolean:
+      return literal->set_boolean(valueAt<arrow::BooleanArray>(column, row));
+    case TypeId::Byte:
+      return literal->set_byte(valueAt<arrow::Int8Array>(column, row));
+    case TypeId::Short:
+      return literal->set_short_(valueAt<arrow::Int16Array>(column, row));
+    case TypeId::Int:
+      return literal->set_integer(valueAt<arrow::Int32Array>(column, row));
+    case TypeId::Long:
+      return literal->set_long_(valueAt<arrow::Int64Array>(column, row));
+    case TypeId::Float:
+      return literal->set_float_(valueAt<arrow::FloatArray>(column, row));
+    case TypeId::Double:
+      return literal->set_double_(valueAt<arrow::DoubleArray>(column, row));
+    case TypeId::Decimal:
+      return decimalLiteral(type, column, row, literal);
+    case TypeId::String:
+      return literal->set_string(textAt(column, row));
+    case TypeId::Binary:
+      return literal->set_binary(textAt(column, row));
+    case TypeId::Date:
+      return literal->set_date(valueAt<arrow::Date32Array>(column, row));
+    case TypeId::Timestamp:
+      return literal->set_timestamp(valueAt<arrow::TimestampArray>(column, row));
+    case TypeId::TimestampNtz:
+      return literal->set_timestamp_ntz(valueAt<arrow::TimestampArray>(column, row));
+    case TypeId::DayTimeInterval:
+      return literal->set_day_time_interval(valueAt<arrow::DurationArray>(column, row));
+    case TypeId::YearMonthInterval:
+      return literal->set_year_month_interval(valueAt<arrow::MonthIntervalArray>(column, row));
+    case TypeId::Array:
+      return arrayLiteral(type, column, row, literal);
+    case TypeId::Map:
+      return mapLiteral(type, column, row, literal);
+    case TypeId::Struct:
+      return structLiteral(type, column, row, literal);
+    default:
+      throw unsupported("A literal of the type " + type.sqlString());
   }
 }
 
-std::vector<ObservedMetrics> observedMetrics(const Execution& execution) {
-  std::vector<ObservedMetrics> observed;
-  std::set<std::string> names;
+void addObserved(const Execution& execution, std::vector<ObservedMetrics>* observed) {
   for (const auto& observe : execution.observations) {
     ObservedMetrics one = observe();
-    if (names.insert(one.name).second) observed.push_back(std::move(one));
+    const bool known = std::any_of(observed->begin(), observed->end(),
+                                   [&](const auto& other) { return other.name == one.name; });
+    if (!known) observed->push_back(std::move(one));
   }
-  return observed;
 }
 
 void sendObservedMetrics(const std::vector<ObservedMetrics>& observed, ResponseSink& sink) {

@@ -108,7 +108,7 @@ void StatementSession::run(const LogicalPtr& plan, BatchWrite& write) {
   execution.pool = &session_.server_->pool;
   const PhysicalPtr physical = planPhysical(optimize(plan), execution.batch);
   writeRows(*physical, execution, write);
-  observed_ = observedMetrics(execution);
+  addObserved(execution, &observed_);
 }
 
 BatchContext StatementSession::batchContext() const {

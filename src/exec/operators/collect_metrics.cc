@@ -25,8 +25,9 @@ class ObservingReader final : public BatchReader {
 
 }  // namespace
 
-PhysicalCollectMetrics::PhysicalCollectMetrics(std::string name, int64_t planId, SchemaPtr metrics, Aggregates aggregates,
-                                               SchemaPtr aggregated, std::vector<ExpressionPtr> results, PhysicalPtr child)
+PhysicalCollectMetrics::PhysicalCollectMetrics(std::string name, int64_t planId, SchemaPtr metrics,
+                                               Aggregates aggregates, SchemaPtr aggregated,
+                                               std::vector<ExpressionPtr> results, PhysicalPtr child)
     : PhysicalNode(child->schema(), {child}),
       name_(std::move(name)),
       planId_(planId),
@@ -37,7 +38,8 @@ PhysicalCollectMetrics::PhysicalCollectMetrics(std::string name, int64_t planId,
 
 std::unique_ptr<RunningOperator> PhysicalCollectMetrics::start(Execution& execution) const {
   auto input = children()[0]->start(execution);
-  auto parts = std::make_shared<std::vector<std::unique_ptr<Groups>>>(static_cast<size_t>(input->numPartitions()));
+  auto parts =
+      std::make_shared<std::vector<std::unique_ptr<Groups>>>(static_cast<size_t>(input->numPartitions()));
   execution.observations.push_back([this, parts, &execution] { return observe(*parts, execution); });
   return wrapReaders(std::move(input), [this, parts, &execution](auto reader, int partition) {
     const EvaluationContext context = execution.evaluation(partition);
@@ -47,18 +49,21 @@ std::unique_ptr<RunningOperator> PhysicalCollectMetrics::start(Execution& execut
   });
 }
 
-ObservedMetrics PhysicalCollectMetrics::observe(std::vector<std::unique_ptr<Groups>>& parts, Execution& execution) const {
+ObservedMetrics PhysicalCollectMetrics::observe(std::vector<std::unique_ptr<Groups>>& parts,
+                                                Execution& execution) const {
   const EvaluationContext context = execution.evaluation();
   Groups total(grouping_, aggregates_, context.memoryPool());
   for (const auto& part : parts) {
     if (part) total.merge(*part);
   }
   const uint32_t only = 0;
-  const auto values = resultBatches(*aggregated_, {}, total.aggregators(), {&only, 1}, context.memoryPool()).at(0);
+  const auto values =
+      resultBatches(*aggregated_, {}, total.aggregators(), {&only, 1}, context.memoryPool()).at(0);
   arrow::ArrayVector columns;
   for (const ExpressionPtr& result : results_)
     columns.push_back(evaluateToArray(*result, *values, Selection::all(1), context));
-  return {name_, planId_, metrics_, arrow::RecordBatch::Make(toArrowSchema(*metrics_), 1, std::move(columns))};
+  return {name_, planId_, metrics_,
+          arrow::RecordBatch::Make(toArrowSchema(*metrics_), 1, std::move(columns))};
 }
 
 std::string PhysicalCollectMetrics::describe() const {

@@ -7,13 +7,14 @@
 
 namespace thalweg {
 
-// Passes batches on as they are. When the execution is over, its observations have a row of the metrics, of the rows
-// that were read here.
+// Passes batches on as they are. When the execution is over, its observations have a row of the metrics, of
+// the rows that were read here.
 class PhysicalCollectMetrics final : public PhysicalNode {
  public:
-  // `results` are the metrics over the aggregates' results, one column an aggregate; `metrics` is their schema.
-  PhysicalCollectMetrics(std::string name, int64_t planId, SchemaPtr metrics, Aggregates aggregates, SchemaPtr aggregated,
-                         std::vector<ExpressionPtr> results, PhysicalPtr child);
+  // `results` are the metrics over the aggregates' results, one column an aggregate; `metrics` is their
+  // schema.
+  PhysicalCollectMetrics(std::string name, int64_t planId, SchemaPtr metrics, Aggregates aggregates,
+                         SchemaPtr aggregated, std::vector<ExpressionPtr> results, PhysicalPtr child);
   std::unique_ptr<RunningOperator> start(Execution& execution) const override;
   std::string describe() const override;
 

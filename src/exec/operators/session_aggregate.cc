@@ -55,7 +55,8 @@ class RunningSessionAggregate final : public SinglePartition {
   }
 
   // The groups of each key without the session, in order of their starts.
-  std::vector<std::vector<uint32_t>> byKey(const Arrays& keys, int64_t count, const Sessions& sessions) const {
+  std::vector<std::vector<uint32_t>> byKey(const Arrays& keys, int64_t count,
+                                           const Sessions& sessions) const {
     std::vector<DataTypePtr> types = typesOf(node_.grouping());
     Arrays others = keys;
     types.erase(types.begin() + static_cast<std::ptrdiff_t>(node_.session()));
@@ -91,8 +92,8 @@ class RunningSessionAggregate final : public SinglePartition {
 
 }  // namespace
 
-PhysicalSessionAggregate::PhysicalSessionAggregate(SchemaPtr schema, std::vector<ExpressionPtr> grouping, size_t session,
-                                                   Aggregates aggregates, PhysicalPtr child)
+PhysicalSessionAggregate::PhysicalSessionAggregate(SchemaPtr schema, std::vector<ExpressionPtr> grouping,
+                                                   size_t session, Aggregates aggregates, PhysicalPtr child)
     : PhysicalNode(std::move(schema), {std::move(child)}),
       grouping_(std::move(grouping)),
       session_(session),

@@ -7,13 +7,13 @@
 
 namespace thalweg {
 
-// Output: one column a grouping expression, then one an aggregate; the session's window grows to hold all of its rows. A key's
-// sessions come out in order of their starts.
+// Output: one column a grouping expression, then one an aggregate; the session's window grows to hold all of
+// its rows. A key's sessions come out in order of their starts.
 class PhysicalSessionAggregate final : public PhysicalNode {
  public:
   // `session` numbers the grouping expression that is each row's own session.
-  PhysicalSessionAggregate(SchemaPtr schema, std::vector<ExpressionPtr> grouping, size_t session, Aggregates aggregates,
-                           PhysicalPtr child);
+  PhysicalSessionAggregate(SchemaPtr schema, std::vector<ExpressionPtr> grouping, size_t session,
+                           Aggregates aggregates, PhysicalPtr child);
   std::unique_ptr<RunningOperator> start(Execution& execution) const override;
   std::string describe() const override;
   const std::vector<ExpressionPtr>& grouping() const { return grouping_; }

@@ -6,8 +6,8 @@
 
 namespace thalweg {
 
-// See LogicalSessionWindow. Throws Error UNSUPPORTED_FEATURE for gaps in months, which have no fixed length, and
-// DATETIME_OVERFLOW for sessions that end after the last timestamp.
+// See LogicalSessionWindow. Throws Error UNSUPPORTED_FEATURE for gaps in months, which have no fixed length,
+// and DATETIME_OVERFLOW for sessions that end after the last timestamp.
 class PhysicalSessionWindow final : public BatchTransform {
  public:
   // The schema: the child's, then the window.

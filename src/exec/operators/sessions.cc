@@ -20,16 +20,19 @@ void Sessions::append(const arrow::Array& windows) {
   }
 }
 
-std::shared_ptr<arrow::Array> Sessions::column(const DataType& type, std::span<const uint32_t> numbers) const {
+std::shared_ptr<arrow::Array> Sessions::column(const DataType& type,
+                                               std::span<const uint32_t> numbers) const {
   const auto arrowType = toArrowType(type);
   const auto& bound = static_cast<const arrow::StructType&>(*arrowType).field(0)->type();
-  arrow::TimestampBuilder begins(bound, arrow::default_memory_pool()), stops(bound, arrow::default_memory_pool());
+  arrow::TimestampBuilder begins(bound, arrow::default_memory_pool()),
+      stops(bound, arrow::default_memory_pool());
   for (const uint32_t number : numbers) {
     throwIfFailed(begins.Append(starts[number]));
     throwIfFailed(stops.Append(ends[number]));
   }
   arrow::ArrayVector bounds = {valueOrThrow(begins.Finish()), valueOrThrow(stops.Finish())};
-  return std::make_shared<arrow::StructArray>(arrowType, static_cast<int64_t>(numbers.size()), std::move(bounds));
+  return std::make_shared<arrow::StructArray>(arrowType, static_cast<int64_t>(numbers.size()),
+                                              std::move(bounds));
 }
 
 void mergeTouching(std::span<const uint32_t> ofKey, Sessions* sessions, SessionMerges* merges,

@@ -28,8 +28,8 @@ struct SessionMerges {
   std::vector<uint32_t> from, to;
 };
 
-// Sessions of one key, in order of their starts: one that begins no later than those before it end goes into the
-// first of them, whose end grows. Appends to `merges`, and the sessions that are left to `left`.
+// Sessions of one key, in order of their starts: one that begins no later than those before it end goes into
+// the first of them, whose end grows. Appends to `merges`, and the sessions that are left to `left`.
 void mergeTouching(std::span<const uint32_t> ofKey, Sessions* sessions, SessionMerges* merges,
                    std::vector<uint32_t>* left);
 

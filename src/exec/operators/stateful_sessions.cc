@@ -77,8 +77,7 @@ class StatefulSessionsRun {
     if (node_.mode_ == OutputMode::Complete) return state.results(schema, state.all());
     StateMetrics& metrics = state_.metrics();
     const MetricStopwatch watch(metrics.removalsMs);
-    const std::vector<uint32_t> expired =
-        state.takeExpired(watermarks_.evictionMs * kMicrosPerMilli);
+    const std::vector<uint32_t> expired = state.takeExpired(watermarks_.evictionMs * kMicrosPerMilli);
     Batches rows = state.results(schema, expired);
     state.remove(expired);
     metrics.rowsRemoved += static_cast<int64_t>(expired.size());
@@ -109,7 +108,8 @@ std::unique_ptr<RunningOperator> PhysicalStatefulSessions::start(Execution& exec
 }
 
 std::string PhysicalStatefulSessions::describe() const {
-  return describeAggregation("SessionWindowStateStoreSave", grouping_, aggregates_) + ", state " + std::to_string(operatorId());
+  return describeAggregation("SessionWindowStateStoreSave", grouping_, aggregates_) + ", state " +
+         std::to_string(operatorId());
 }
 
 std::vector<StoreDefinition> PhysicalStatefulSessions::stores() const {

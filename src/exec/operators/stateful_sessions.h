@@ -7,14 +7,17 @@
 
 namespace thalweg {
 
-// Output as PhysicalSessionAggregate's. Append: sessions that the watermark has passed come out, once, and leave the state.
-// Complete: all sessions, and none ever leaves. Rows whose own session the watermark of the batch before had passed are late, and
-// dropped, whatever the mode: they could join no session that is still there.
+// Output as PhysicalSessionAggregate's. Append: sessions that the watermark has passed come out, once, and
+// leave the state. Complete: all sessions, and none ever leaves. Rows whose own session the watermark of the
+// batch before had passed are late, and dropped, whatever the mode: they could join no session that is still
+// there.
 class PhysicalStatefulSessions final : public StatefulNode {
  public:
-  // `session` numbers the grouping expression that is each row's own session; `hasWatermark`: its time is an event time.
-  PhysicalStatefulSessions(SchemaPtr schema, std::vector<ExpressionPtr> grouping, size_t session, Aggregates aggregates,
-                           OutputMode mode, bool hasWatermark, int operatorId, PhysicalPtr child);
+  // `session` numbers the grouping expression that is each row's own session; `hasWatermark`: its time is an
+  // event time.
+  PhysicalStatefulSessions(SchemaPtr schema, std::vector<ExpressionPtr> grouping, size_t session,
+                           Aggregates aggregates, OutputMode mode, bool hasWatermark, int operatorId,
+                           PhysicalPtr child);
   std::unique_ptr<RunningOperator> start(Execution& execution) const override;
   std::string describe() const override;
 

@@ -15,8 +15,8 @@ namespace {
 
 using Batches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
 
-// The rows of one input partition that the state did not know when the batch began, the first of each key among
-// them. A candidate's number is its key's in `keys`.
+// The rows of one input partition that the state did not know when the batch began, the first of each key
+// among them. A candidate's number is its key's in `keys`.
 struct Candidates {
   BinaryKeyTable keys;
   std::vector<std::optional<int64_t>> ends;
@@ -97,7 +97,6 @@ class StreamDeduplicateRun {
 
  private:
   void collect(RunningOperator& input, int partition, Candidates* candidates) {
-    const MetricStopwatch watch(state_.metrics().updatesMs);
     candidates->ofPartition.resize(static_cast<size_t>(state_.numPartitions()));
     const EvaluationContext context = execution_.evaluation(partition);
     const auto reader = input.open(partition);
@@ -110,6 +109,7 @@ class StreamDeduplicateRun {
 
   void collectBatch(const std::shared_ptr<arrow::RecordBatch>& batch, const EvaluationContext& context,
                     Candidates* candidates) {
+    const MetricStopwatch watch(state_.metrics().updatesMs);
     const Selection all = Selection::all(batch->num_rows());
     const auto columns = evaluateAll(what_.keys, *batch, all, context);
     std::shared_ptr<arrow::Array> times;
@@ -118,15 +118,13 @@ class StreamDeduplicateRun {
     node_.layout_.keyEncoder.encode(columns, 0, batch->num_rows(), &keys);
     const std::vector<int32_t> partitions =
         partitionIds(keyTypes_, columns, batch->num_rows(), state_.numPartitions());
+    const std::vector<uint8_t> skipped = lateOrKnown(keys, partitions, times.get(), candidates);
     std::vector<int32_t> unknown;
     std::vector<std::string_view> unknownKeys;
-    for (size_t row = 0; row < partitions.size(); ++row) {
-      if (isLate(timeOf(times.get(), static_cast<int64_t>(row)))) {
-        ++candidates->numLate;
-      } else if (!stateOf(partitions[row]).contains(keys[row])) {
-        unknown.push_back(static_cast<int32_t>(row));
-        unknownKeys.push_back(keys[row]);
-      }
+    for (size_t row = 0; row < skipped.size(); ++row) {
+      if (skipped[row]) continue;
+      unknown.push_back(static_cast<int32_t>(row));
+      unknownKeys.push_back(keys[row]);
     }
     std::vector<uint32_t> numbers, added;
     candidates->keys.findOrAdd(unknownKeys, &numbers, &added);
@@ -134,10 +132,32 @@ class StreamDeduplicateRun {
     for (const uint32_t i : added) {
       const int32_t row = unknown[i];
       rows.push_back(row);
-      candidates->ofPartition[static_cast<size_t>(partitions[static_cast<size_t>(row)])].push_back(numbers[i]);
+      candidates->ofPartition[static_cast<size_t>(partitions[static_cast<size_t>(row)])].push_back(
+          numbers[i]);
       candidates->ends.push_back(endOf(timeOf(times.get(), row)));
     }
     if (!rows.empty()) candidates->batches.push_back(takeRows(batch, rows, context.memoryPool()));
+  }
+
+  // Of each row: is there nothing to do about it?
+  std::vector<uint8_t> lateOrKnown(const BinaryRows& keys, const std::vector<int32_t>& partitions,
+                                   const arrow::Array* times, Candidates* candidates) {
+    std::vector<uint8_t> skipped(partitions.size());
+    std::vector<std::vector<uint32_t>> rowsOf(static_cast<size_t>(state_.numPartitions()));
+    for (uint32_t row = 0; row < partitions.size(); ++row) {
+      skipped[row] = isLate(timeOf(times, row));
+      candidates->numLate += skipped[row];
+      if (!skipped[row]) rowsOf[static_cast<size_t>(partitions[row])].push_back(row);
+    }
+    std::vector<std::string_view> keysOf;
+    std::vector<uint8_t> known;
+    for (size_t partition = 0; partition < rowsOf.size(); ++partition) {
+      keysOf.clear();
+      for (const uint32_t row : rowsOf[partition]) keysOf.push_back(keys[row]);
+      stateOf(static_cast<int>(partition)).lookUp(keysOf, &known);
+      for (size_t i = 0; i < known.size(); ++i) skipped[rowsOf[partition][i]] = known[i];
+    }
+    return skipped;
   }
 
   static std::optional<int64_t> timeOf(const arrow::Array* times, int64_t row) {
@@ -162,14 +182,24 @@ class StreamDeduplicateRun {
     StateMetrics& metrics = state_.metrics();
     {
       const MetricStopwatch watch(metrics.updatesMs);
-      for (Candidates& part : *parts) {
-        for (const uint32_t candidate : part.ofPartition[static_cast<size_t>(partition)])
-          part.isFirst[candidate] = state.add(part.keys.key(candidate), part.ends[candidate]);
-      }
+      for (Candidates& part : *parts) addFirst(part, partition, &state);
       metrics.rowsUpdated += state.numAdded();
     }
     const MetricStopwatch watch(metrics.removalsMs);
     metrics.rowsRemoved += state.removeEnded(watermarks_.evictionMs * kMicrosPerMilli);
+  }
+
+  static void addFirst(Candidates& part, int partition, DedupState* state) {
+    const std::vector<uint32_t>& candidates = part.ofPartition[static_cast<size_t>(partition)];
+    std::vector<std::string_view> keys;
+    std::vector<std::optional<int64_t>> ends;
+    for (const uint32_t candidate : candidates) {
+      keys.push_back(part.keys.key(candidate));
+      ends.push_back(part.ends[candidate]);
+    }
+    std::vector<uint32_t> added;
+    state->add(keys, ends, &added);
+    for (const uint32_t i : added) part.isFirst[candidates[i]] = 1;
   }
 
   const PhysicalStreamDeduplicate& node_;
@@ -186,8 +216,9 @@ PhysicalStreamDeduplicate::PhysicalStreamDeduplicate(StreamDeduplication dedupli
       deduplication_(std::move(deduplication)),
       layout_(deduplication_.keyFields, keepOf(deduplication_), deduplication_.eventTimeKey) {
   if (layout_.keep != DedupStateLayout::Keep::Always) return;
-  logWarn("A deduplication keeps its keys for ever, and its state grows with every new one. To bound it, put the "
-          "column with the watermark among the keys, or use dropDuplicatesWithinWatermark.");
+  logWarn(
+      "A deduplication keeps its keys for ever, and its state grows with every new one. To bound it, put the "
+      "column with the watermark among the keys, or use dropDuplicatesWithinWatermark.");
 }
 
 std::unique_ptr<RunningOperator> PhysicalStreamDeduplicate::start(Execution& execution) const {

@@ -68,7 +68,8 @@ PhysicalStreamLimit::PhysicalStreamLimit(int64_t limit, int operatorId, Physical
 
 std::unique_ptr<RunningOperator> PhysicalStreamLimit::start(Execution& execution) const {
   OperatorState& state = *execution.states.at(static_cast<size_t>(operatorId()));
-  return std::make_unique<RunningLimit>(children()[0]->start(execution), limit_, state, execution.cancellation);
+  return std::make_unique<RunningLimit>(children()[0]->start(execution), limit_, state,
+                                        execution.cancellation);
 }
 
 std::string PhysicalStreamLimit::describe() const {

@@ -5,8 +5,9 @@
 
 namespace thalweg {
 
-// Passes rows on until there have been `limit` of them in all batches together: the first ones, in the order of the
-// input's partitions. Its one reader counts them as they go by; what comes after the last one is not read.
+// Passes rows on until there have been `limit` of them in all batches together: the first ones, in the order
+// of the input's partitions. Its one reader counts them as they go by; what comes after the last one is not
+// read.
 class PhysicalStreamLimit final : public StatefulNode {
  public:
   PhysicalStreamLimit(int64_t limit, int operatorId, PhysicalPtr child);

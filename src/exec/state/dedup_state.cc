@@ -4,6 +4,7 @@
 
 #include <arrow/api.h>
 
+#include "exec/state/in_blocks.h"
 #include "types/arrow_result.h"
 
 namespace thalweg {
@@ -11,22 +12,9 @@ namespace {
 
 using Keep = DedupStateLayout::Keep;
 
-constexpr size_t kRowsAtOnce = 8192;
-constexpr int64_t kNoEnd = INT64_MAX;
-
 SchemaPtr valueSchema(Keep keep) {
   if (keep == Keep::UntilExpiry) return DataType::structOf({{"expiresAtMicros", longType(), false}});
   return DataType::structOf({{"__dummy__", voidType(), true}});
-}
-
-// Calls f with as many of the numbers at once as are decoded or encoded together.
-template <typename F>
-void inBlocks(const std::vector<uint32_t>& numbers, F&& f) {
-  for (size_t at = 0; at < numbers.size(); at += kRowsAtOnce) {
-    const size_t end = std::min(numbers.size(), at + kRowsAtOnce);
-    f(std::vector<uint32_t>(numbers.begin() + static_cast<std::ptrdiff_t>(at),
-                            numbers.begin() + static_cast<std::ptrdiff_t>(end)));
-  }
 }
 
 }  // namespace
@@ -72,7 +60,7 @@ void DedupState::noteLoadedEnds() {
   BinaryRowDecoder decoder(fieldTypes(inValue ? *layout_.value : *layout_.key),
                            inValue ? BinaryRowDecoder::Role::Value : BinaryRowDecoder::Role::Key,
                            arrow::default_memory_pool());
-  inBlocks(table_.liveNumbers(), [&](const std::vector<uint32_t>& numbers) {
+  inBlocks(std::span<const uint32_t>(table_.liveNumbers()), [&](std::span<const uint32_t> numbers) {
     std::vector<std::string_view> rows;
     for (const uint32_t number : numbers)
       rows.push_back(inValue ? std::string_view(loadedValues_[number]) : table_.key(number));
@@ -95,26 +83,24 @@ void DedupState::noteLoadedEnds() {
 void DedupState::resize() {
   const auto count = static_cast<size_t>(table_.numbersEnd());
   if (isAdded_.size() < count) isAdded_.resize(count);
-  if (layout_.keep != Keep::Always && ends_.size() < count) ends_.resize(count, kNoEnd);
+  if (layout_.keep == Keep::UntilExpiry && ends_.size() < count) ends_.resize(count);
 }
 
 void DedupState::noteEnd(uint32_t number, int64_t endMicros) {
-  ends_[number] = endMicros;
+  if (layout_.keep == Keep::UntilExpiry) ends_[number] = endMicros;
   panes_.add(endMicros, number);
 }
 
-bool DedupState::add(std::string_view key, std::optional<int64_t> endMicros) {
-  bool added = false;
-  const uint32_t number = table_.findOrAdd(key, &added);
-  if (!added) return false;
+void DedupState::add(std::span<const std::string_view> keys, std::span<const std::optional<int64_t>> ends,
+                     std::vector<uint32_t>* added) {
+  std::vector<uint32_t> numbers;
+  table_.findOrAdd(keys, &numbers, added);
   resize();
-  isAdded_[number] = 1;
-  added_.push_back(number);
-  if (layout_.keep != Keep::Always) {
-    ends_[number] = kNoEnd;
-    if (endMicros) noteEnd(number, *endMicros);
+  for (const uint32_t i : *added) {
+    isAdded_[numbers[i]] = 1;
+    added_.push_back(numbers[i]);
+    if (ends[i]) noteEnd(numbers[i], *ends[i]);
   }
-  return true;
 }
 
 int64_t DedupState::removeEnded(int64_t watermarkMicros) {
@@ -128,7 +114,7 @@ void DedupState::remove(uint32_t number) {
   table_.remove(number);
 }
 
-void DedupState::encodeValues(const std::vector<uint32_t>& numbers, BinaryRows* out) const {
+void DedupState::encodeValues(std::span<const uint32_t> numbers, BinaryRows* out) const {
   std::shared_ptr<arrow::Array> column;
   if (layout_.keep == Keep::UntilExpiry) {
     arrow::Int64Builder ends;
@@ -165,7 +151,7 @@ void DedupState::changesWritten() {
 StateEntries DedupState::entries() const {
   return [this](const std::function<void(std::string_view, std::string_view)>& put) {
     BinaryRows values;
-    inBlocks(table_.sortedNumbers(), [&](const std::vector<uint32_t>& block) {
+    inBlocks(std::span<const uint32_t>(table_.sortedNumbers()), [&](std::span<const uint32_t> block) {
       values.clear();
       encodeValues(block, &values);
       for (size_t i = 0; i < block.size(); ++i) put(table_.key(block[i]), values[i]);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,7 @@ struct DedupStateLayout {
   BinaryRowEncoder keyEncoder;
 };
 
-// Key numbers are the table's. Used by one thread, but contains().
+// Key numbers are the table's. Used by one thread, but lookUp().
 class DedupState final : public StorePartition {
  public:
   // The layout outlives it.
@@ -46,10 +47,13 @@ class DedupState final : public StorePartition {
   int64_t numKeys() const override { return table_.size(); }
   int64_t memoryBytes() const override;
 
-  // Any number of threads at once, while nobody changes the state.
-  bool contains(std::string_view key) const { return table_.contains(key); }
-  // True where the key is new. `endMicros`: the watermark with which it may be forgotten; none: never.
-  bool add(std::string_view key, std::optional<int64_t> endMicros);
+  // (*known)[i] = is keys[i] there? Any number of threads at once, while nobody changes the state.
+  void lookUp(std::span<const std::string_view> keys, std::vector<uint8_t>* known) const {
+    table_.contains(keys, known);
+  }
+  // `added` gets the i of new keys. ends[i]: the watermark with which keys[i] may be forgotten; none: never.
+  void add(std::span<const std::string_view> keys, std::span<const std::optional<int64_t>> ends,
+           std::vector<uint32_t>* added);
   // Keys that this batch added.
   int64_t numAdded() const { return static_cast<int64_t>(added_.size()); }
   // Forgets the keys whose end is not after `watermarkMicros`, and says how many they were. What it costs
@@ -61,12 +65,12 @@ class DedupState final : public StorePartition {
   void noteEnd(uint32_t number, int64_t endMicros);
   void noteLoadedEnds();
   void remove(uint32_t number);
-  void encodeValues(const std::vector<uint32_t>& numbers, BinaryRows* out) const;
+  void encodeValues(std::span<const uint32_t> numbers, BinaryRows* out) const;
 
   const DedupStateLayout& layout_;
   BinaryKeyTable table_;
-  std::vector<int64_t> ends_;  // by key; without ends empty
-  ExpiryPanes panes_;          // keys by their ends
+  std::vector<int64_t> ends_;     // by key, where the files keep them
+  ExpiryPanes panes_;             // keys by their ends
   std::vector<uint8_t> isAdded_;  // by key: not in the files yet
   std::vector<uint32_t> added_;
   std::vector<std::string> removedKeys_;   // that the files have

@@ -5,13 +5,13 @@
 #include <arrow/api.h>
 
 #include "columnar/row_hash.h"
+#include "exec/state/in_blocks.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
 namespace thalweg {
 namespace {
 
-constexpr size_t kRowsAtOnce = 8192;
 // Of a session's running values, roughly, an aggregate.
 constexpr int64_t kValueBytes = 16;
 
@@ -35,13 +35,6 @@ SchemaPtr storedValueOf(std::vector<StructField> fields, size_t session, const A
   return DataType::structOf(std::move(fields));
 }
 
-// Calls f with spans of at most kRowsAtOnce numbers.
-template <typename F>
-void inBlocks(std::span<const uint32_t> numbers, F&& f) {
-  for (size_t at = 0; at < numbers.size(); at += kRowsAtOnce)
-    f(numbers.subspan(at, std::min(kRowsAtOnce, numbers.size() - at)));
-}
-
 }  // namespace
 
 SessionStateLayout::SessionStateLayout(std::vector<StructField> groupingFields, size_t sessionColumn,
@@ -63,7 +56,8 @@ PartialSessions::PartialSessions(const SessionStateLayout& layout, Groups& group
   sessions.append(*columns[layout.session]);
   columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(layout.session));
   layout.keysEncoder.encode(columns, 0, count, &keys);
-  const std::vector<int32_t> partitions = partitionIds(fieldTypes(*layout.keys), columns, count, numPartitions);
+  const std::vector<int32_t> partitions =
+      partitionIds(fieldTypes(*layout.keys), columns, count, numPartitions);
   for (size_t session = 0; session < partitions.size(); ++session)
     ofPartition[static_cast<size_t>(partitions[session])].push_back(static_cast<uint32_t>(session));
 }
@@ -101,7 +95,8 @@ void SessionState::apply(const StateChange& change) {
 }
 
 void SessionState::finishLoad() {
-  inBlocks(loadedKeys_.liveNumbers(), [&](std::span<const uint32_t> block) { loadBlock(block); });
+  inBlocks(std::span<const uint32_t>(loadedKeys_.liveNumbers()),
+           [&](std::span<const uint32_t> block) { loadBlock(block); });
   for (auto& sessions : ofKey_) {
     std::sort(sessions.begin(), sessions.end(),
               [&](uint32_t a, uint32_t b) { return sessions_.starts[a] < sessions_.starts[b]; });
@@ -198,7 +193,8 @@ void SessionState::noteRemoved(std::span<const uint32_t> sessions) {
   for (const uint32_t session : sessions) {
     if (slots_[session] == Slot::Stored) stored.push_back(session);
   }
-  inBlocks(stored, [&](std::span<const uint32_t> block) { encodeKeys(block, &removedKeys_); });
+  inBlocks(std::span<const uint32_t>(stored),
+           [&](std::span<const uint32_t> block) { encodeKeys(block, &removedKeys_); });
 }
 
 void SessionState::add(const PartialSessions& part, std::span<const uint32_t> partial) {
@@ -276,14 +272,16 @@ void SessionState::remove(std::span<const uint32_t> sessions) {
   for (auto& aggregator : aggregators_) aggregator->reset(sessions);
 }
 
-std::vector<std::shared_ptr<arrow::RecordBatch>> SessionState::results(const Schema& schema,
-                                                                       std::span<const uint32_t> sessions) const {
+std::vector<std::shared_ptr<arrow::RecordBatch>> SessionState::results(
+    const Schema& schema, std::span<const uint32_t> sessions) const {
   if (sessions.empty()) return {};
-  return resultBatches(schema, groupingColumns(sessions), aggregators_, sessions, arrow::default_memory_pool());
+  return resultBatches(schema, groupingColumns(sessions), aggregators_, sessions,
+                       arrow::default_memory_pool());
 }
 
 SessionState::Arrays SessionState::keyColumns(std::span<const uint32_t> sessions) const {
-  BinaryRowDecoder decoder(fieldTypes(*layout_.keys), BinaryRowDecoder::Role::Key, arrow::default_memory_pool());
+  BinaryRowDecoder decoder(fieldTypes(*layout_.keys), BinaryRowDecoder::Role::Key,
+                           arrow::default_memory_pool());
   std::vector<std::string_view> rows;
   rows.reserve(sessions.size());
   for (const uint32_t session : sessions) rows.push_back(keys_.key(keyOf_[session]));
@@ -323,7 +321,7 @@ std::vector<StateChange> SessionState::changes() {
   }
   changedKeys_.clear();
   changedValues_.clear();
-  inBlocks(kept, [&](std::span<const uint32_t> block) {
+  inBlocks(std::span<const uint32_t>(kept), [&](std::span<const uint32_t> block) {
     encodeKeys(block, &changedKeys_);
     encodeValues(block, &changedValues_);
   });
@@ -350,11 +348,12 @@ StateEntries SessionState::entries() const {
   return [this](const std::function<void(std::string_view, std::string_view)>& put) {
     const std::vector<uint32_t> sessions = all();
     BinaryRows keys;
-    inBlocks(sessions, [&](std::span<const uint32_t> block) { encodeKeys(block, &keys); });
+    inBlocks(std::span<const uint32_t>(sessions),
+             [&](std::span<const uint32_t> block) { encodeKeys(block, &keys); });
     std::vector<uint32_t> order = allGroups(static_cast<int64_t>(sessions.size()));
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return keys[a] < keys[b]; });
     BinaryRows values;
-    inBlocks(order, [&](std::span<const uint32_t> block) {
+    inBlocks(std::span<const uint32_t>(order), [&](std::span<const uint32_t> block) {
       std::vector<uint32_t> ofBlock;
       for (const uint32_t i : block) ofBlock.push_back(sessions[i]);
       values.clear();
@@ -365,7 +364,8 @@ StateEntries SessionState::entries() const {
 }
 
 int64_t SessionState::memoryBytes() const {
-  constexpr int64_t kSessionBytes = 2 * sizeof(int64_t) + 4 * sizeof(uint32_t) + 2 + sizeof(std::vector<uint32_t>);
+  constexpr int64_t kSessionBytes =
+      2 * sizeof(int64_t) + 4 * sizeof(uint32_t) + 2 + sizeof(std::vector<uint32_t>);
   return keys_.memoryBytes() + panes_.memoryBytes() +
          static_cast<int64_t>(slots_.size()) *
              (kSessionBytes + kValueBytes * static_cast<int64_t>(aggregators_.size()));

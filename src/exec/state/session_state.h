@@ -1,4 +1,5 @@
-// One partition of a streaming aggregation by sessions: the sessions of each key, their running values as columns.
+// One partition of a streaming aggregation by sessions: the sessions of each key, their running values as
+// columns.
 #pragma once
 
 #include <span>
@@ -14,8 +15,9 @@
 
 namespace thalweg {
 
-// What the state is made of; the same for all its partitions. A stored key is the grouping columns but the session,
-// then the session's start; a value is all grouping columns in their order, then the aggregates' buffers.
+// What the state is made of; the same for all its partitions. A stored key is the grouping columns but the
+// session, then the session's start; a value is all grouping columns in their order, then the aggregates'
+// buffers.
 struct SessionStateLayout {
   // `session` numbers the grouping column that is the session; there is at least one other.
   SessionStateLayout(std::vector<StructField> grouping, size_t session, Aggregates aggregates);
@@ -23,13 +25,13 @@ struct SessionStateLayout {
   std::vector<StructField> grouping;
   size_t session;
   Aggregates aggregates;
-  SchemaPtr keys;        // the grouping columns but the session
+  SchemaPtr keys;  // the grouping columns but the session
   SchemaPtr storedKey, storedValue;
   BinaryRowEncoder keysEncoder, storedKeyEncoder, storedValueEncoder;
 };
 
-// Sessions that one partition of a batch's input gave, each of a window alone: rows of one key and one window are one
-// session here, those that touch are not.
+// Sessions that one partition of a batch's input gave, each of a window alone: rows of one key and one window
+// are one session here, those that touch are not.
 struct PartialSessions {
   PartialSessions(const SessionStateLayout& layout, Groups& groups, int numPartitions);
 
@@ -56,7 +58,8 @@ class SessionState final : public StorePartition {
 
   // Adds some of a part's sessions. They are sessions of their own until merge().
   void add(const PartialSessions& part, std::span<const uint32_t> sessions);
-  // What a merge did, as Spark counts: all sessions of keys with new ones, and stored ones that went into others.
+  // What a merge did, as Spark counts: all sessions of keys with new ones, and stored ones that went into
+  // others.
   struct Merged {
     int64_t updated = 0, removed = 0;
   };
@@ -89,11 +92,12 @@ class SessionState final : public StorePartition {
 
   const SessionStateLayout& layout_;
   BinaryKeyTable keys_;
-  std::vector<std::vector<uint32_t>> ofKey_;  // sessions by key, those that are there in order of their starts
-  Sessions sessions_;                         // by session
-  std::vector<uint32_t> keyOf_;               // by session
-  std::vector<Slot> slots_;                   // by session
-  std::vector<uint8_t> isChanged_;            // by session
+  std::vector<std::vector<uint32_t>>
+      ofKey_;                       // sessions by key, those that are there in order of their starts
+  Sessions sessions_;               // by session
+  std::vector<uint32_t> keyOf_;     // by session
+  std::vector<Slot> slots_;         // by session
+  std::vector<uint8_t> isChanged_;  // by session
   std::vector<uint32_t> freeSessions_;
   Aggregators aggregators_;
   int64_t numLive_ = 0;

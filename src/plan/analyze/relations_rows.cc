@@ -253,6 +253,10 @@ LogicalPtr RelationAnalyzer::setOperation(const proto::Relation& relation) {
     refuseMaps(*left);
     const std::vector<LogicalPtr> typed = withCommonTypes({left, right}, name, context_.functions);
     const bool intersect = message.set_op_type() == proto::SetOperation::SET_OP_TYPE_INTERSECT;
+    if (intersect && (left->isStreaming() || right->isStreaming())) {
+      throw Error("_LEGACY_ERROR_TEMP_3102", "INTERSECT with a stream is not supported: join the two instead.",
+                  {{"msg", "Intersect of streaming DataFrames/Datasets is not supported"}});
+    }
     result = matchRows(intersect ? JoinType::LeftSemi : JoinType::LeftAnti, typed[0], typed[1], message.is_all(), context_.functions);
   }
   return message.is_all() ? result : distinctRows(result);

@@ -2,7 +2,8 @@
 
 namespace thalweg {
 
-LogicalCollectMetrics::LogicalCollectMetrics(std::string name, int64_t planId, std::vector<ExpressionPtr> metrics, LogicalPtr child)
+LogicalCollectMetrics::LogicalCollectMetrics(std::string name, int64_t planId,
+                                             std::vector<ExpressionPtr> metrics, LogicalPtr child)
     : LogicalNode(LogicalKind::CollectMetrics, {child}, child->output()),
       name_(std::move(name)),
       planId_(planId),

@@ -5,11 +5,13 @@
 
 namespace thalweg {
 
-// Passes rows on as they are, and reports the metrics under the name: Aliases over aggregate functions of the child's rows.
+// Passes rows on as they are, and reports the metrics under the name: Aliases over aggregate functions of the
+// child's rows.
 class LogicalCollectMetrics final : public LogicalNode {
  public:
   // `planId`: the client's number of the relation, by which its answer is told apart.
-  LogicalCollectMetrics(std::string name, int64_t planId, std::vector<ExpressionPtr> metrics, LogicalPtr child);
+  LogicalCollectMetrics(std::string name, int64_t planId, std::vector<ExpressionPtr> metrics,
+                        LogicalPtr child);
   const std::string& name() const { return name_; }
   int64_t planId() const { return planId_; }
   const std::vector<ExpressionPtr>& metrics() const { return metrics_; }

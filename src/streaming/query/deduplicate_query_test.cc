@@ -1,5 +1,5 @@
-// Deduplication of a stream: which rows come out, which keys are kept, and for how long. Expected rows and counts
-// are those of Spark 4.2 for the same events.
+// Deduplication of a stream: which rows come out, which keys are kept, and for how long. Expected rows and
+// counts are those of Spark 4.2 for the same events.
 #include "common/error.h"
 #include "state/state_schema.h"
 #include "streaming/query/query_test_support.h"
@@ -57,8 +57,9 @@ TEST_P(DeduplicateQueryTest, AllColumnsMayBeTheKey) {
             (std::vector<Rows>{{"0|a|1", "0|a|2"}, {"1|a|1"}}));
 }
 
-// The watermark is at 120 seconds when the fourth step comes, and was when the third one ended: a row at 100 is
-// late, one at 125 is not. Keys at or before the watermark leave the state; so does the one without a time, never.
+// The watermark is at 120 seconds when the fourth step comes, and was when the third one ended: a row at 100
+// is late, one at 125 is not. Keys at or before the watermark leave the state; so does the one without a
+// time, never.
 TEST_P(DeduplicateQueryTest, AnEventTimeAmongTheKeysBoundsTheState) {
   EXPECT_EQ(rowsOfSteps(deduplicated(events(), {1, 0}), OutputMode::Append,
                         {{{100, "a", 1}, {std::nullopt, "n", 0}},
@@ -66,8 +67,7 @@ TEST_P(DeduplicateQueryTest, AnEventTimeAmongTheKeysBoundsTheState) {
                          {{130, "b", 1}},
                          {{100, "a", 1}, {125, "c", 1}},
                          {{145, "d", 1}}}),
-            (std::vector<Rows>{
-                {"100|a|1", "NULL|n|0"}, {"101|a|2"}, {"130|b|1"}, {"125|c|1"}, {"145|d|1"}}));
+            (std::vector<Rows>{{"100|a|1", "NULL|n|0"}, {"101|a|2"}, {"130|b|1"}, {"125|c|1"}, {"145|d|1"}}));
   EXPECT_EQ(lastState()["numRowsTotal"], 2);
   if (!GetParam().restarts) {
     EXPECT_EQ(sumOf("numRowsUpdated"), 6);
@@ -158,8 +158,8 @@ TEST_P(DeduplicateQueryTest, OtherKeysAreRefused) {
 TEST_P(DeduplicateQueryTest, EveryStepOfABatchMayFail) {
   Rows expected;
   int64_t step = 0;
-  for (const char* point : {"offsetLog.after", "stateChanges.before", "stateChanges.after", "commitLog.before",
-                            "commitLog.after"}) {
+  for (const char* point : {"offsetLog.after", "stateChanges.before", "stateChanges.after",
+                            "commitLog.before", "commitLog.after"}) {
     SCOPED_TRACE(point);
     const std::string key = "k" + std::to_string(step);
     feed_->add({{step, key, 1}, {step, key, 2}, {step, "k0", 3}});
@@ -178,7 +178,8 @@ TEST_P(DeduplicateQueryTest, ALongRunForgetsWhatHasEndedAndNothingElse) {
     const int64_t second = 100 + 7 * i;
     const std::string key = "k" + std::to_string(i % 5), previous = "k" + std::to_string((i + 4) % 5);
     feed_->add({{second, key}, {second, key}, {second - 7, previous}});
-    auto query = definition(deduplicated(events(), {0, 1}), OutputMode::Append, {Trigger::Kind::AvailableNow, 0});
+    auto query =
+        definition(deduplicated(events(), {0, 1}), OutputMode::Append, {Trigger::Kind::AvailableNow, 0});
     query.minBatchesToRetain = 5;
     StreamingQuery::start(std::move(query))->awaitTermination(std::nullopt);
   }

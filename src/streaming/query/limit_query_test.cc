@@ -8,9 +8,7 @@ using namespace query_test;
 
 class LimitQueryTest : public StatefulQueryTest {
  protected:
-  LogicalPtr limited(int64_t limit) {
-    return std::make_shared<LogicalLimit>(limit, 0, false, rawEvents());
-  }
+  LogicalPtr limited(int64_t limit) { return std::make_shared<LogicalLimit>(limit, 0, false, rawEvents()); }
 };
 
 TEST_P(LimitQueryTest, TheFirstRowsOfTheStreamComeOut) {
@@ -27,7 +25,8 @@ TEST_P(LimitQueryTest, TheFirstRowsOfTheStreamComeOut) {
 }
 
 TEST_P(LimitQueryTest, NoRowsAtAll) {
-  EXPECT_EQ(rowsOfSteps(limited(0), OutputMode::Append, {{{0, "a"}}, {{1, "c"}}}), (std::vector<Rows>{{}, {}}));
+  EXPECT_EQ(rowsOfSteps(limited(0), OutputMode::Append, {{{0, "a"}}, {{1, "c"}}}),
+            (std::vector<Rows>{{}, {}}));
   EXPECT_EQ(lastState()["numRowsTotal"], 0);
 }
 

@@ -1,5 +1,6 @@
-// Sessions over a stream: which rows are one session, when it comes out, and what is kept. Expected rows and counts are those
-// of Spark 4.2 for the same events (minutes there are two seconds here), and of a model that sorts and merges.
+// Sessions over a stream: which rows are one session, when it comes out, and what is kept. Expected rows and
+// counts are those of Spark 4.2 for the same events (minutes there are two seconds here), and of a model that
+// sorts and merges.
 #include <random>
 
 #include "common/error.h"
@@ -15,7 +16,8 @@ using namespace query_test;
 class SessionQueryTest : public StatefulQueryTest {
  protected:
   // start|end|key|results of functions over the values.
-  static LogicalPtr sessions(LogicalPtr child, ExpressionPtr gap, const std::vector<std::string>& functions = {"sum"}) {
+  static LogicalPtr sessions(LogicalPtr child, ExpressionPtr gap,
+                             const std::vector<std::string>& functions = {"sum"}) {
     const AttributePtr time = child->output()[0], key = child->output()[1], value = child->output()[2];
     std::vector<ExpressionPtr> grouping = {std::make_shared<TimeWindow>(time, std::move(gap)), key};
     child = placeTimeWindows(&grouping, child);
@@ -27,8 +29,9 @@ class SessionQueryTest : public StatefulQueryTest {
   static ExpressionPtr gap(const std::string& text) { return Literal::of(text); }
 };
 
-// The fourth step's a is late: its session ends at 1020, which the watermark of 1030 has passed, though the session that it
-// would have joined is out since long. b at 1036 is before the watermark's rows but its session is not over.
+// The fourth step's a is late: its session ends at 1020, which the watermark of 1030 has passed, though the
+// session that it would have joined is out since long. b at 1036 is before the watermark's rows but its
+// session is not over.
 TEST_P(SessionQueryTest, AppendGivesASessionOnceWhenTheWatermarkPassesItsEnd) {
   EXPECT_EQ(rowsOfSteps(sessions(events(), gap("10 seconds")), OutputMode::Append,
                         {{{1000, "a", 1}, {1006, "a", 2}, {1002, "b", 3}},
@@ -44,8 +47,8 @@ TEST_P(SessionQueryTest, AppendGivesASessionOnceWhenTheWatermarkPassesItsEnd) {
   }
 }
 
-// What Spark reports of the state for the same events (seconds for its minutes): all sessions of a key with new ones are
-// updated, and those that went into others are removed.
+// What Spark reports of the state for the same events (seconds for its minutes): all sessions of a key with
+// new ones are updated, and those that went into others are removed.
 TEST_P(SessionQueryTest, ReportsCountSessionsAsSparkDoes) {
   rowsOfSteps(sessions(events(), gap("5 seconds")), OutputMode::Append,
               {{{1020, "a", 1}, {1023, "a", 2}, {1021, "b", 3}},
@@ -63,32 +66,42 @@ TEST_P(SessionQueryTest, ReportsCountSessionsAsSparkDoes) {
 }
 
 TEST_P(SessionQueryTest, CompleteGivesAllSessionsAndARowMayJoinTwo) {
-  EXPECT_EQ(rowsOfSteps(sessions(rawEvents(), gap("10 seconds")), OutputMode::Complete,
-                        {{{1000, "a", 1}}, {{1005, "a", 2}, {1030, "a", 3}}, {{1015, "a", 4}}, {{1022, "a", 5}}}),
-            (std::vector<Rows>{{"1000|1010|a|1"},
-                               {"1000|1015|a|3", "1030|1040|a|3"},
-                               {"1000|1025|a|7", "1030|1040|a|3"},
-                               {"1000|1040|a|15"}}));
+  EXPECT_EQ(
+      rowsOfSteps(sessions(rawEvents(), gap("10 seconds")), OutputMode::Complete,
+                  {{{1000, "a", 1}}, {{1005, "a", 2}, {1030, "a", 3}}, {{1015, "a", 4}}, {{1022, "a", 5}}}),
+      (std::vector<Rows>{{"1000|1010|a|1"},
+                         {"1000|1015|a|3", "1030|1040|a|3"},
+                         {"1000|1025|a|7", "1030|1040|a|3"},
+                         {"1000|1040|a|15"}}));
   EXPECT_EQ(lastState()["numRowsTotal"], 1);
 }
 
 // A session that begins earlier than the one in the state takes it over, with the values in order of time.
 TEST_P(SessionQueryTest, ASessionMayGrowAtItsBeginning) {
-  EXPECT_EQ(rowsOfSteps(sessions(rawEvents(), gap("5 seconds"), {"first", "last", "count"}), OutputMode::Complete,
-                        {{{1003, "a", 3}, {1001, "a", 1}, {1002, "a", 2}}, {{1000, "a", 0}, {1004, "a", 4}}, {{996, "a", 9}}}),
-            (std::vector<Rows>{{"1001|1008|a|1|3|3"}, {"1000|1009|a|0|4|5"}, {"996|1009|a|9|4|6"}}));
+  EXPECT_EQ(
+      rowsOfSteps(sessions(rawEvents(), gap("5 seconds"), {"first", "last", "count"}), OutputMode::Complete,
+                  {{{1003, "a", 3}, {1001, "a", 1}, {1002, "a", 2}},
+                   {{1000, "a", 0}, {1004, "a", 4}},
+                   {{996, "a", 9}}}),
+      (std::vector<Rows>{{"1001|1008|a|1|3|3"}, {"1000|1009|a|0|4|5"}, {"996|1009|a|9|4|6"}}));
   EXPECT_EQ(lastState()["numRowsTotal"], 1);
 }
 
-// The gap may be each row's own; here it is the key. Rows without a positive one, or without a time, are in no session.
+// The gap may be each row's own; here it is the key. Rows without a positive one, or without a time, are in
+// no session.
 TEST_P(SessionQueryTest, GapsMayBeComputed) {
   const LogicalPtr child = rawEvents();
   const std::string two = "2 seconds", ten = "10 seconds";
-  EXPECT_EQ(rowsOfSteps(sessions(child, child->output()[1]), OutputMode::Complete,
-                        {{{1000, two, 1}, {1000, ten, 1}, {1000, "0 seconds", 1}, {1000, "-1 seconds", 1}, {1000, "soon", 1}},
-                         {{1003, two, 2}, {1008, ten, 2}, {std::nullopt, ten, 5}}}),
-            (std::vector<Rows>{{"1000|1002|2 seconds|1", "1000|1010|10 seconds|1"},
-                               {"1000|1002|2 seconds|1", "1000|1018|10 seconds|3", "1003|1005|2 seconds|2"}}));
+  EXPECT_EQ(
+      rowsOfSteps(sessions(child, child->output()[1]), OutputMode::Complete,
+                  {{{1000, two, 1},
+                    {1000, ten, 1},
+                    {1000, "0 seconds", 1},
+                    {1000, "-1 seconds", 1},
+                    {1000, "soon", 1}},
+                   {{1003, two, 2}, {1008, ten, 2}, {std::nullopt, ten, 5}}}),
+      (std::vector<Rows>{{"1000|1002|2 seconds|1", "1000|1010|10 seconds|1"},
+                         {"1000|1002|2 seconds|1", "1000|1018|10 seconds|3", "1003|1005|2 seconds|2"}}));
 }
 
 // Touching is enough: the end of one is the start of the next.
@@ -104,7 +117,9 @@ TEST_P(SessionQueryTest, ASessionNeedsAnotherKey) {
   child = placeTimeWindows(&grouping, child);
   feed_->add({{1000, "a"}});
   try {
-    runAvailableNow(makeAggregate(grouping, {grouping[0], named(call("count", {Literal::of(1)}), "n")}, child), OutputMode::Append);
+    runAvailableNow(
+        makeAggregate(grouping, {grouping[0], named(call("count", {Literal::of(1)}), "n")}, child),
+        OutputMode::Append);
     FAIL() << "sessions without a key ran";
   } catch (const Error& error) {
     EXPECT_EQ(error.cause()->condition(), "_LEGACY_ERROR_TEMP_3068");
@@ -114,8 +129,8 @@ TEST_P(SessionQueryTest, ASessionNeedsAnotherKey) {
 TEST_P(SessionQueryTest, EveryStepOfABatchMayFail) {
   int64_t second = 1000;
   int count = 0;
-  for (const char* point :
-       {"offsetLog.after", "stateChanges.before", "stateChanges.after", "commitLog.before", "commitLog.after"}) {
+  for (const char* point : {"offsetLog.after", "stateChanges.before", "stateChanges.after",
+                            "commitLog.before", "commitLog.after"}) {
     SCOPED_TRACE(point);
     feed_->add({{second, "a", 1}, {second + 3, "a", 2}});
     armFaultPoint(std::string(point) + "=error");
@@ -147,7 +162,8 @@ Rows modelSessions(const std::vector<Event>& events, int64_t gapSeconds) {
         end = *list[i].second + gapSeconds;
         sum += list[i].value;
       }
-      rows.push_back(std::to_string(start) + "|" + std::to_string(end) + "|" + key + "|" + std::to_string(sum));
+      rows.push_back(std::to_string(start) + "|" + std::to_string(end) + "|" + key + "|" +
+                     std::to_string(sum));
     }
   }
   std::sort(rows.begin(), rows.end());
