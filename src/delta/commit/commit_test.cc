@@ -43,8 +43,8 @@ AddFile fileOf(const std::string& path, const std::string& x) {
   return add;
 }
 
-PartitionFilter partition(const std::string& x) {
-  return [x](const PartitionValues& values) { return values.at("x") == x; };
+ReadFilter partition(const std::string& x) {
+  return [x](const AddFile& file) { return file.partitionValues.at("x") == x; };
 }
 
 class CommitTest : public testing::Test {
@@ -271,7 +271,7 @@ std::function<void(Transaction&)> removes(const std::string& path, const std::st
   return [=](Transaction& transaction) { transaction.remove(removalOf(fileOf(path, x), 9)); };
 }
 std::function<void(Transaction&)> reads(const std::string& x) {
-  return [=](Transaction& transaction) { transaction.readPartitions(partition(x)); };
+  return [=](Transaction& transaction) { transaction.readMatching(partition(x)); };
 }
 std::function<void(Transaction&)> records(const std::string& app) {
   return [=](Transaction& transaction) { transaction.setTransaction({app, 1, std::nullopt}); };

@@ -124,6 +124,10 @@ void DataFileWriter::write(const arrow::RecordBatch& rows) {
   passFaultPoint(FaultPoint::DataFileDuring);
 }
 
+std::string DataFileWriter::logPath() const {
+  return encodeUriPath(relativePath_);
+}
+
 int64_t DataFileWriter::bufferedBytes() const {
   return writer_->bufferedBytes();
 }
@@ -140,7 +144,7 @@ std::optional<AddFile> DataFileWriter::close() {
     throw Error("STORAGE_FAILURE", "The data file " + path_ + " vanished after it was written.",
                 {{"path", path_}});
   closed_ = true;
-  file.path = encodeUriPath(relativePath_);
+  file.path = logPath();
   file.partitionValues = values_;
   file.modificationTime = info->modificationTimeMs;
   passFaultPoint(FaultPoint::DataFileAfter);

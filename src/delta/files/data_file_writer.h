@@ -50,6 +50,8 @@ class DataFileWriter {
   // The table's columns without the partition columns, in the table's order and types.
   void write(const arrow::RecordBatch& rows);
   int64_t numRows() const { return numRows_; }
+  // As the add action will have it.
+  std::string logPath() const;
   int64_t bufferedBytes() const;
   // Durable on return. Nothing where no row was written: such a file is removed.
   std::optional<AddFile> close();

@@ -5,13 +5,10 @@
 #include <map>
 #include <utility>
 
-#include <arrow/record_batch.h>
-
 #include "common/error.h"
 #include "common/logging.h"
 #include "delta/commit/transaction.h"
-#include "delta/files/data_file_writer.h"
-#include "delta/scan/data_file_reader.h"
+#include "delta/files/file_rewrite.h"
 #include "delta/snapshot/table_features.h"
 
 namespace thalweg::delta {
@@ -41,55 +38,6 @@ void pack(std::vector<AddFile> files, const CompactionRules& rules, std::vector<
   }
   close();
 }
-
-// Writes files that are not in the table until the commit. They are taken away again unless they were handed over to it: a
-// commit that fails with an exception may be in the log all the same.
-class Rewrite {
- public:
-  explicit Rewrite(const Snapshot& snapshot)
-      : readLayout_(makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema())),
-        writeLayout_(makeDataFileLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol())) {
-    for (int i = 0; i < static_cast<int>(snapshot.schema()->fields().size()); ++i) {
-      if (!readLayout_->isPartitionColumn(i)) options_.columns.push_back(i);
-    }
-  }
-  Rewrite(const Rewrite&) = delete;
-  Rewrite& operator=(const Rewrite&) = delete;
-
-  ~Rewrite() {
-    if (!handedOver_) discard();
-  }
-
-  void merge(const std::vector<AddFile>& files) {
-    DataFileWriter writer(writeLayout_, files.front().partitionValues, static_cast<int>(written_.size()));
-    for (const AddFile& file : files) {
-      DataFileReader reader(readLayout_, file, options_);
-      while (const auto rows = reader.next()) {
-        if (rows->num_rows() > 0) writer.write(*rows);
-      }
-    }
-    // No file where every row was deleted.
-    if (auto merged = writer.close()) {
-      merged->dataChange = false;
-      written_.push_back(*std::move(merged));
-    }
-  }
-
-  const std::vector<AddFile>& written() const { return written_; }
-  void handOver() { handedOver_ = true; }
-
-  void discard() {
-    removeUncommitted(writeLayout_.table, written_);
-    written_.clear();
-  }
-
- private:
-  TableLayoutPtr readLayout_;
-  DataFileLayout writeLayout_;
-  DataFileReadOptions options_;
-  std::vector<AddFile> written_;
-  bool handedOver_ = false;
-};
 
 // As Delta says of an automatic OPTIMIZE; the sizes are those of the files made, at their quantiles.
 Operation operationOf(const CompactionReport& report, std::vector<int64_t> sizes, int64_t numDeletionVectors) {
@@ -136,14 +84,14 @@ std::optional<CompactionReport> compactSmallFiles(const std::shared_ptr<DeltaLog
   const auto bins = chooseSmallFiles(*snapshot, rules);
   if (bins.empty()) return std::nullopt;
 
-  Rewrite rewrite(*snapshot);
+  FileRewrite rewrite(*snapshot);
   Transaction transaction(log, snapshot);
   CompactionReport report;
   int64_t numDeletionVectors = 0;
   const int64_t nowMs = log->clock().nowMillis();
   for (const auto& bin : bins) {
     if (report.numRemovedBytes >= rules.bytesPerCommit) break;
-    rewrite.merge(bin);
+    rewrite.merge(bin, /*dataChange=*/false);
     for (const AddFile& file : bin) {
       transaction.readFile(file);
       transaction.remove(removalOf(file, nowMs, /*dataChange=*/false));
