@@ -4,6 +4,7 @@
 
 #include <arrow/api.h>
 
+#include "columnar/key_hash.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
@@ -17,25 +18,6 @@ std::vector<KeyColumn> ascending(const std::vector<DataTypePtr>& types) {
   std::vector<KeyColumn> columns;
   for (const DataTypePtr& type : types) columns.push_back({type});
   return columns;
-}
-
-// FNV-like over 8-byte words with a final mix; keys are short.
-uint64_t hashBytes(std::string_view bytes) {
-  uint64_t hash = 0x9e3779b97f4a7c15ULL ^ bytes.size();
-  const char* data = bytes.data();
-  size_t left = bytes.size();
-  while (left >= 8) {
-    uint64_t word;
-    std::memcpy(&word, data, 8);
-    hash = (hash ^ word) * 0xff51afd7ed558ccdULL;
-    hash ^= hash >> 32;
-    data += 8;
-    left -= 8;
-  }
-  uint64_t word = 0;
-  std::memcpy(&word, data, left);
-  hash = (hash ^ word) * 0xc4ceb9fe1a85ec53ULL;
-  return hash ^ (hash >> 29);
 }
 
 }  // namespace
@@ -69,7 +51,7 @@ void GroupTable::grow() {
 }
 
 uint32_t GroupTable::findOrAdd(std::string_view key, bool* added) {
-  const uint64_t hash = hashBytes(key);
+  const uint64_t hash = hashKeyBytes(key);
   const size_t mask = slots_.size() - 1;
   size_t at = hash & mask;
   for (; slots_[at].group != kEmpty; at = (at + 1) & mask) {
@@ -111,7 +93,7 @@ void GroupTable::find(const std::vector<std::shared_ptr<arrow::Array>>& keys, co
   for (size_t i = 0; i < rows.size(); ++i) {
     key.clear();
     encoder_.append(keys, rows[i], &key);
-    const uint64_t hash = hashBytes(key);
+    const uint64_t hash = hashKeyBytes(key);
     size_t at = hash & mask;
     while (slots_[at].group != kEmpty && (slots_[at].hash != hash || keyOf(slots_[at].group) != key)) at = (at + 1) & mask;
     (*groups)[i] = slots_[at].group;

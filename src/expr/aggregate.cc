@@ -4,6 +4,14 @@
 
 namespace thalweg {
 
+std::vector<std::shared_ptr<arrow::Array>> Aggregator::saveBuffers(std::span<const uint32_t>, arrow::MemoryPool*) const {
+  throw internalError("an aggregate without buffers was saved");
+}
+
+void Aggregator::loadBuffers(std::span<const uint32_t>, const std::vector<std::shared_ptr<arrow::Array>>&) {
+  throw internalError("an aggregate without buffers was loaded");
+}
+
 AggregateCall::AggregateCall(std::shared_ptr<const Spec> spec, std::vector<ExpressionPtr> arguments)
     : Expression(ExpressionKind::Aggregate, spec->type, spec->nullable, std::move(arguments)), spec_(std::move(spec)) {}
 

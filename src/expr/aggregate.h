@@ -22,10 +22,20 @@ class Aggregator {
   // Adds rows to groups: groups[row] is the group of row `row`; arguments have one value a row. Only selected rows count.
   virtual void update(std::span<const uint32_t> groups, const std::vector<std::shared_ptr<arrow::Array>>& arguments,
                       const Selection& selection) = 0;
-  // Adds another aggregator of the same kind: its group g goes into groups[g].
-  virtual void merge(std::span<const uint32_t> groups, const Aggregator& other) = 0;
-  // One value a group.
-  virtual std::shared_ptr<arrow::Array> finish(arrow::MemoryPool* pool) = 0;
+  // Adds groups of another aggregator of the same kind: its group from[i] goes into the group to[i].
+  virtual void merge(std::span<const uint32_t> from, std::span<const uint32_t> to, const Aggregator& other) = 0;
+  // The result of each of the groups.
+  virtual std::shared_ptr<arrow::Array> finish(std::span<const uint32_t> groups, arrow::MemoryPool* pool) const = 0;
+  // Makes groups empty again.
+  virtual void reset(std::span<const uint32_t> groups) = 0;
+
+  // The columns in which Spark keeps a group between batches, by its names. None: this function's running values are
+  // not Spark's, and it cannot be used over streams; then the two below are not called.
+  virtual std::vector<StructField> bufferFields() const { return {}; }
+  // The running values of groups, a column a buffer field, a row a group.
+  virtual std::vector<std::shared_ptr<arrow::Array>> saveBuffers(std::span<const uint32_t> groups, arrow::MemoryPool* pool) const;
+  // Sets groups, which are empty, to saved running values: row i is groups[i].
+  virtual void loadBuffers(std::span<const uint32_t> groups, const std::vector<std::shared_ptr<arrow::Array>>& buffers);
 };
 
 // A resolved call of an aggregate function. The operators evaluate its arguments and keep its groups in an Aggregator.
@@ -37,6 +47,7 @@ class AggregateCall final : public Expression {
     DataTypePtr type;
     bool nullable = true;
     bool distinct = false;
+    bool orderMatters = false;  // of a group's values: the last one, a list of them
     Factory make;
     std::string text;  // as Spark prints the call, where it is not name(a, b)
   };

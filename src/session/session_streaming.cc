@@ -1,6 +1,8 @@
 // Streaming commands of a session: start, watch, wait for and stop queries.
+#include <algorithm>
 #include <filesystem>
 #include <numeric>
+#include <thread>
 
 #include <spark/connect/base.pb.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +13,7 @@
 #include "common/logging.h"
 #include "common/secret.h"
 #include "common/uuid.h"
+#include "expr/aggregate.h"
 #include "plan/analyze/streaming_rules.h"
 #include "plan/logical/join.h"
 #include "session/session.h"
@@ -49,21 +52,37 @@ Trigger triggerOf(const proto::WriteStreamOperationStart& start) {
   }
 }
 
+void refuseAggregate(const Expression& expression) {
+  if (expression.kind() == ExpressionKind::Aggregate) {
+    const auto& call = static_cast<const AggregateCall&>(expression);
+    if (call.spec().make()->bufferFields().empty()) throw unsupported("The aggregate function " + call.spec().name + " over a stream");
+  }
+  for (const ExpressionPtr& child : expression.children()) refuseAggregate(*child);
+}
+
 // Operators that keep state between batches: legal, and not built yet.
-void refuseState(const LogicalNode& node) {
+void refuseState(const LogicalNode& node, OutputMode mode) {
   if (!node.isStreaming()) return;
   switch (node.kind()) {
-    case LogicalKind::Aggregate: throw unsupported("An aggregation over a stream");
+    case LogicalKind::Aggregate:
+      for (const ExpressionPtr& result : static_cast<const LogicalAggregate&>(node).results()) refuseAggregate(*result);
+      break;
     case LogicalKind::Deduplicate: throw unsupported("Deduplication over a stream");
-    case LogicalKind::Limit: throw unsupported("limit over a stream");
+    case LogicalKind::Limit:
+      // In complete mode each batch has all rows: their limit needs no memory of earlier batches.
+      if (mode != OutputMode::Complete) throw unsupported("limit over a stream");
+      break;
     case LogicalKind::Join:
       if (node.children()[0]->isStreaming() && node.children()[1]->isStreaming()) throw unsupported("A join of two streams");
       if (static_cast<const LogicalJoin&>(node).eachOnce()) throw unsupported("INTERSECT ALL and EXCEPT ALL over a stream");
       break;
     default: break;
   }
-  for (const LogicalPtr& child : node.children()) refuseState(*child);
+  for (const LogicalPtr& child : node.children()) refuseState(*child, mode);
 }
+
+// State partitions of a new query whose user did not choose a number: Spark's 200 would cost 200 files an empty batch.
+int defaultStatePartitions() { return std::max(8, static_cast<int>(std::thread::hardware_concurrency())); }
 
 void setQueryId(const StreamingQuery& query, proto::StreamingQueryInstanceId* id) {
   id->set_id(query.id());
@@ -123,7 +142,7 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   }
   const OutputMode mode = outputModeOf(start.output_mode());
   checkStreamingPlan(*plan, mode);
-  refuseState(*plan);
+  refuseState(*plan, mode);
 
   WriteDefinition write;
   for (const auto& [name, value] : start.options()) write.options.set(name, value);
@@ -177,11 +196,19 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
 
   definition.timeZone = write.timeZone;
   for (const auto& [key, value] : loggedConfigurationDefaults()) definition.loggedConfiguration[key] = lookUp(key).value_or(value);
+  constexpr const char* kPartitions = "spark.sql.shuffle.partitions";
+  const auto& serverSettings = server_->options.configuration;
+  const bool isChosen = std::any_of(serverSettings.begin(), serverSettings.end(), [&](const auto& one) { return one.first == kPartitions; });
+  if (std::lock_guard lock(mutex_); !isChosen && !settings_.contains(kPartitions)) {
+    definition.loggedConfiguration[kPartitions] = std::to_string(defaultStatePartitions());
+  }
   parseWatermarkPolicy(definition.loggedConfiguration.at("spark.sql.streaming.multipleWatermarkPolicy"));
   auto number = [&](const char* key, int64_t fallback) { return parseDurationMs(setting(key)).value_or(fallback); };
   definition.pollingDelayMs = std::clamp<int64_t>(number("spark.sql.streaming.pollingDelay", 10), 1, 3'600'000);
   definition.minBatchesToRetain = std::max<int64_t>(2, number("spark.sql.streaming.minBatchesToRetain", 100));
   definition.numRecentProgress = static_cast<int>(std::min<int64_t>(number("spark.sql.streaming.numRecentProgressUpdates", 100), 100'000));
+  definition.noDataBatches = flag("spark.sql.streaming.noDataMicroBatches.enabled");
+  definition.temporaryFolder = temporaryFolder();
   definition.formats = &server_->formats;
   definition.pool = &server_->pool;
 

@@ -5,6 +5,7 @@
 #include <arrow/api.h>
 
 #include "columnar/group_table.h"
+#include "exec/operators/groups.h"
 #include "exec/operators/project_filter.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
@@ -12,81 +13,11 @@
 namespace thalweg {
 namespace {
 
-constexpr int64_t kOutputRows = 65536;
-
-std::vector<DataTypePtr> typesOf(const std::vector<ExpressionPtr>& expressions) {
-  std::vector<DataTypePtr> types;
-  for (const ExpressionPtr& expression : expressions) types.push_back(expression->type());
-  return types;
-}
-
 std::vector<int32_t> allRows(int64_t count) {
   std::vector<int32_t> rows(static_cast<size_t>(count));
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int32_t>(i);
   return rows;
 }
-
-// Groups and their running values, of one partition or of all.
-class Groups {
- public:
-  Groups(const PhysicalAggregate& node, arrow::MemoryPool* pool) : node_(node), table_(typesOf(node.grouping()), pool) {
-    for (const auto& aggregate : node.aggregates()) aggregators_.push_back(aggregate->spec().make());
-    if (node.grouping().empty()) resize(1);
-  }
-
-  void add(const arrow::RecordBatch& batch, const EvaluationContext& context) {
-    const Selection all = Selection::all(batch.num_rows());
-    number(evaluate(node_.grouping(), batch, all, context), batch.num_rows());
-    for (size_t i = 0; i < aggregators_.size(); ++i) {
-      aggregators_[i]->update(groups_, evaluate(node_.aggregates()[i]->children(), batch, all, context), all);
-    }
-  }
-
-  void merge(Groups& other) {
-    const int64_t count = node_.grouping().empty() ? 1 : other.table_.numGroups();
-    if (count == 0) return;
-    number(other.table_.finishKeys(), count);
-    for (size_t i = 0; i < aggregators_.size(); ++i) aggregators_[i]->merge(groups_, *other.aggregators_[i]);
-  }
-
-  std::vector<std::shared_ptr<arrow::RecordBatch>> finish(const std::shared_ptr<arrow::Schema>& schema, arrow::MemoryPool* pool) {
-    const int64_t count = node_.grouping().empty() ? 1 : table_.numGroups();
-    arrow::ArrayVector columns = table_.finishKeys();
-    for (auto& aggregator : aggregators_) columns.push_back(aggregator->finish(pool));
-    const auto whole = arrow::RecordBatch::Make(schema, count, std::move(columns));
-    std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
-    for (int64_t at = 0; at < count; at += kOutputRows) batches.push_back(whole->Slice(at, kOutputRows));
-    return batches;
-  }
-
- private:
-  static std::vector<std::shared_ptr<arrow::Array>> evaluate(const std::vector<ExpressionPtr>& expressions,
-                                                             const arrow::RecordBatch& batch, const Selection& selection,
-                                                             const EvaluationContext& context) {
-    std::vector<std::shared_ptr<arrow::Array>> arrays;
-    for (const ExpressionPtr& expression : expressions) arrays.push_back(evaluateToArray(*expression, batch, selection, context));
-    return arrays;
-  }
-
-  // groups_ = the group of each of `count` rows with these keys.
-  void number(const std::vector<std::shared_ptr<arrow::Array>>& keys, int64_t count) {
-    if (node_.grouping().empty()) {
-      groups_.assign(static_cast<size_t>(count), 0);
-      return;
-    }
-    table_.assign(keys, allRows(count), &groups_);
-    resize(table_.numGroups());
-  }
-
-  void resize(int64_t count) {
-    for (auto& aggregator : aggregators_) aggregator->resize(count);
-  }
-
-  const PhysicalAggregate& node_;
-  GroupTable table_;
-  std::vector<std::unique_ptr<Aggregator>> aggregators_;
-  std::vector<uint32_t> groups_;
-};
 
 class RunningAggregate final : public SinglePartition {
  public:
@@ -98,18 +29,13 @@ class RunningAggregate final : public SinglePartition {
     arrow::MemoryPool* pool = execution_.evaluation().memoryPool();
     std::vector<std::unique_ptr<Groups>> parts(static_cast<size_t>(input_->numPartitions()));
     execution_.pool->runAll(input_->numPartitions(), [&](int partition) {
-      auto groups = std::make_unique<Groups>(node_, pool);
-      auto reader = input_->open(partition);
-      while (auto batch = reader->next()) {
-        execution_.cancellation.throwIfCancelled();
-        if (batch->num_rows() > 0) groups->add(*batch, execution_.evaluation(partition));
-      }
-      parts[static_cast<size_t>(partition)] = std::move(groups);
+      parts[static_cast<size_t>(partition)] = groupPartition(*input_, partition, execution_, node_.grouping(), node_.aggregates());
     });
     // In order of partitions: results that depend on order (first) are the same on every run.
-    auto total = parts.empty() ? std::make_unique<Groups>(node_, pool) : std::move(parts[0]);
+    auto total = parts.empty() ? std::make_unique<Groups>(node_.grouping(), node_.aggregates(), pool) : std::move(parts[0]);
     for (size_t i = 1; i < parts.size(); ++i) total->merge(*parts[i]);
-    return total->finish(toArrowSchema(*node_.schema()), pool);
+    const std::vector<uint32_t> groups = allGroups(total->numGroups());
+    return resultBatches(*node_.schema(), total->takeKeys(), total->aggregators(), groups, pool);
   }
 
  private:

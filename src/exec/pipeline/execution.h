@@ -19,6 +19,16 @@
 
 namespace thalweg {
 
+class OperatorState;
+
+// How far event time has come for a micro-batch, in milliseconds since the epoch. Rows are late by what the batch before
+// ran under; state ends by what this one runs under: with one value for both, rows that an operator emits as its groups
+// end would be late for the next operator.
+struct BatchWatermarks {
+  int64_t lateMs = 0;
+  int64_t evictionMs = 0;
+};
+
 // What one execution binds: a batch query's whole life, or one micro-batch. Outlives the running operators.
 struct Execution {
   BatchContext batch;
@@ -31,12 +41,16 @@ struct Execution {
   std::unordered_map<const Table*, std::shared_ptr<Table>> newerTables;
   // Of each watermark of the plan: the event times of this batch's rows.
   std::deque<SharedEventTimes> eventTimes;
+  BatchWatermarks watermarks;
+  // Of each stateful operator of the plan, by its number; the query's, which keeps them between batches.
+  std::vector<OperatorState*> states;
 
   EvaluationContext evaluation(int partition = 0) const { return EvaluationContext{&batch, nullptr, partition}; }
 };
 
 // An operator while it runs. Its partitions are opened once each, by any threads at once; a reader serves one thread at a time.
-// Operators that need all their input first (aggregation, sorting) read it when their first partition is opened.
+// Operators that need all their input first (aggregation, sorting) read it when their first partition is opened; those with
+// state (exec/state/) when they are started.
 class RunningOperator {
  public:
   virtual ~RunningOperator() = default;

@@ -4,7 +4,7 @@
 
 namespace thalweg {
 
-void writeRows(const PhysicalNode& plan, Execution& execution, BatchWrite& write) {
+void writeRows(const PhysicalNode& plan, Execution& execution, BatchWrite& write, const std::function<void()>& beforeCommit) {
   try {
     const auto running = plan.start(execution);
     execution.pool->runAll(running->numPartitions(), [&](int partition) {
@@ -17,6 +17,7 @@ void writeRows(const PhysicalNode& plan, Execution& execution, BatchWrite& write
       writer->close();
     });
     execution.cancellation.throwIfCancelled();
+    if (beforeCommit) beforeCommit();
   } catch (...) {
     write.abort();
     throw;

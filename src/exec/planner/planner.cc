@@ -1,5 +1,6 @@
 #include "exec/planner/planner.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include <arrow/scalar.h>
@@ -11,9 +12,11 @@
 #include "exec/operators/project_filter.h"
 #include "exec/operators/scans.h"
 #include "exec/operators/sort_limit.h"
+#include "exec/operators/stateful_aggregate.h"
 #include "expr/canonical.h"
 #include "plan/logical/event_time.h"
 #include "plan/logical/join.h"
+#include "types/column_metadata.h"
 
 namespace thalweg {
 namespace {
@@ -100,7 +103,7 @@ BuildSide buildSideOf(const LogicalJoin& join) {
 
 class Planner {
  public:
-  explicit Planner(const BatchContext& constants) : constants_(constants) {}
+  Planner(const BatchContext& constants, const StreamingPlanning* streaming) : constants_(constants), streaming_(streaming) {}
 
   PhysicalPtr plan(const LogicalNode& node) const {
     switch (node.kind()) {
@@ -141,8 +144,7 @@ class Planner {
       case LogicalKind::SubqueryAlias: return plan(*node.child());
       case LogicalKind::TimeWindow: {
         const auto& window = static_cast<const LogicalTimeWindow&>(node);
-        return std::make_shared<PhysicalTimeWindow>(fullSchema(node.output()), binder(node).bind(window.time()), window.spec(),
-                                                    plan(*node.child()));
+        return planTimeWindow(window, window.spec());
       }
       case LogicalKind::EventTimeWatermark: return planWatermark(static_cast<const LogicalEventTimeWatermark&>(node));
       case LogicalKind::Deduplicate: {
@@ -178,6 +180,58 @@ class Planner {
                                                         plan(*node.child()));
   }
 
+  PhysicalPtr planTimeWindow(const LogicalTimeWindow& window, const TimeWindowSpec& spec) const {
+    return std::make_shared<PhysicalTimeWindow>(fullSchema(window.output()), binder(window).bind(window.time()), spec,
+                                                plan(*window.child()));
+  }
+
+  // Overlapping windows that a streaming aggregate groups by, and uses for nothing else; values may come in any order.
+  struct GroupedWindows {
+    WindowPanes panes;
+    const LogicalTimeWindow* node;
+    const LogicalProject* above;  // picks columns of the node; may be null
+  };
+
+  static std::optional<GroupedWindows> groupedWindows(const LogicalAggregate& aggregate) {
+    const LogicalNode* child = aggregate.child().get();
+    const LogicalProject* project = nullptr;
+    if (child->kind() == LogicalKind::Project) {
+      project = static_cast<const LogicalProject*>(child);
+      const auto& picked = project->expressions();
+      if (!std::all_of(picked.begin(), picked.end(), [](const auto& e) { return e->kind() == ExpressionKind::Attribute; })) return std::nullopt;
+      child = project->child().get();
+    }
+    if (child->kind() != LogicalKind::TimeWindow) return std::nullopt;
+    const auto& node = static_cast<const LogicalTimeWindow&>(*child);
+    if (node.spec().slide == node.spec().duration) return std::nullopt;
+    const auto isWindow = [&](const Expression& e) {
+      return e.kind() == ExpressionKind::Attribute && static_cast<const Attribute&>(e).id() == node.window()->id();
+    };
+    for (const ExpressionPtr& result : aggregate.results()) {
+      const bool needsRows = anyOf(*result, [&](const Expression& e) {
+        return e.kind() == ExpressionKind::Aggregate &&
+               (static_cast<const AggregateCall&>(e).spec().orderMatters || anyOf(e, isWindow));
+      });
+      if (needsRows) return std::nullopt;
+    }
+    std::optional<size_t> column;
+    for (size_t i = 0; i < aggregate.grouping().size(); ++i) {
+      const ExpressionPtr& named = aggregate.grouping()[i];
+      const ExpressionPtr& group = named->kind() == ExpressionKind::Alias ? named->children()[0] : named;
+      if (!column && isWindow(*group)) column = i;
+      else if (anyOf(*group, isWindow)) return std::nullopt;
+    }
+    if (!column) return std::nullopt;
+    return GroupedWindows{{*column, node.spec()}, &node, project};
+  }
+
+  PhysicalPtr planPanes(const GroupedWindows& windows) const {
+    PhysicalPtr panes = planTimeWindow(*windows.node, windows.panes.panes());
+    if (windows.above == nullptr) return panes;
+    return std::make_shared<PhysicalProject>(fullSchema(windows.above->output()),
+                                             binder(*windows.above).bindAll(windows.above->expressions()), panes);
+  }
+
   Binder binder(const LogicalNode& node) const { return Binder(node.child()->output(), constants_); }
 
   PhysicalPtr planSort(const LogicalSort& sort, int64_t limit) const {
@@ -193,6 +247,7 @@ class Planner {
 
   // The hash aggregate gives groups and aggregates; a projection above computes the results from them.
   PhysicalPtr planAggregate(const LogicalAggregate& aggregate) const {
+    const int operatorId = streaming_ && aggregate.isStreaming() ? nextOperatorId_++ : -1;  // before the child's
     const Binder input = binder(aggregate);
     std::vector<AttributePtr> columns;  // of the hash aggregate
     for (const ExpressionPtr& group : aggregate.grouping()) {
@@ -220,16 +275,36 @@ class Planner {
       };
       results.push_back(replace(result));
     }
-    auto hashAggregate = std::make_shared<PhysicalAggregate>(fullSchema(columns), input.bindAll(aggregate.grouping()), std::move(calls),
-                                                             plan(*aggregate.child()));
+    const std::vector<ExpressionPtr> grouping = input.bindAll(aggregate.grouping());
+    PhysicalPtr hashAggregate;
+    if (operatorId >= 0) {
+      const std::optional<GroupedWindows> windows = groupedWindows(aggregate);
+      hashAggregate = std::make_shared<PhysicalStatefulAggregate>(
+          fullSchema(columns), grouping, std::move(calls), streaming_->mode, eventTimeKey(columns, grouping.size()),
+          windows ? std::optional(windows->panes) : std::nullopt, operatorId, windows ? planPanes(*windows) : plan(*aggregate.child()));
+    } else {
+      hashAggregate = std::make_shared<PhysicalAggregate>(fullSchema(columns), grouping, std::move(calls), plan(*aggregate.child()));
+    }
     return std::make_shared<PhysicalProject>(fullSchema(aggregate.output()), Binder(columns, constants_).bindAll(results), hashAggregate);
   }
 
+  // The first grouping column that carries the watermark.
+  static std::optional<EventTimeKey> eventTimeKey(const std::vector<AttributePtr>& columns, size_t numGrouping) {
+    for (size_t i = 0; i < numGrouping; ++i) {
+      if (hasMetadataKey(columns[i]->metadata(), kWatermarkDelayKey)) return EventTimeKey{i, isWindowType(*columns[i]->type())};
+    }
+    return std::nullopt;
+  }
+
   const BatchContext& constants_;
+  const StreamingPlanning* streaming_;
+  mutable int nextOperatorId_ = 0;
 };
 
 }  // namespace
 
-PhysicalPtr planPhysical(const LogicalPtr& plan, const BatchContext& constants) { return Planner(constants).plan(*plan); }
+PhysicalPtr planPhysical(const LogicalPtr& plan, const BatchContext& constants, const StreamingPlanning* streaming) {
+  return Planner(constants, streaming).plan(*plan);
+}
 
 }  // namespace thalweg

@@ -1,5 +1,8 @@
 #include "streaming/batch/micro_batch.h"
 
+#include <charconv>
+#include <filesystem>
+
 #include <arrow/record_batch.h>
 
 #include "common/error.h"
@@ -29,6 +32,19 @@ LogicalPtr numberStreams(const LogicalPtr& plan, std::vector<std::shared_ptr<con
     }
     return node;
   });
+}
+
+int numStatePartitions(const std::map<std::string, std::string>& configuration) {
+  constexpr const char* kKey = "spark.sql.shuffle.partitions";
+  constexpr int kMost = 100'000;
+  const auto found = configuration.find(kKey);
+  const std::string text = found == configuration.end() ? "" : found->second;
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size() && number > 0 && number <= kMost) return number;
+  throw Error("INVALID_CONF_VALUE.TYPE_MISMATCH",
+              std::string("The setting ") + kKey + " must be a number from 1 to " + std::to_string(kMost) + ", but is '" + text + "'.",
+              {{"confName", kKey}, {"confValue", text}, {"confType", "int"}});
 }
 
 }  // namespace
@@ -64,6 +80,27 @@ void MicroBatchExecution::initialize() {
   watermark_.emplace(watermarkDelaysMs_,
                      policy == definition_.loggedConfiguration.end() ? WatermarkPolicy::Min : parseWatermarkPolicy(policy->second),
                      entry_.watermarkMs);
+  openState();
+}
+
+void MicroBatchExecution::openState() {
+  const auto& configuration = definition_.loggedConfiguration;
+  StateContext context;
+  context.fileSystem = checkpoint_.folder().fileSystem;
+  context.stateFolder = checkpoint_.folder().path + "/state";
+  context.configuration = configuration;
+  context.numPartitions = numStatePartitions(configuration);
+  context.minVersionsToRetain = definition_.minBatchesToRetain;
+  context.temporaryFolder =
+      definition_.temporaryFolder.empty() ? std::filesystem::temp_directory_path().string() : definition_.temporaryFolder;
+  context.pool = definition_.pool;
+  state_.emplace(*physical_, std::move(context));
+  state_->check(batchId_, !checkpoint_.offsets().latest());
+}
+
+// The watermark that the last batch left may have passed groups that no new record will ever touch.
+bool MicroBatchExecution::wantsCleanup() const {
+  return definition_.noDataBatches && ranUnderWatermarkMs_ && state_->wantsAnotherBatch(*ranUnderWatermarkMs_, watermark_->currentMs());
 }
 
 void MicroBatchExecution::openSources() {
@@ -90,7 +127,8 @@ void MicroBatchExecution::openSources() {
   const LogicalPtr optimized = optimize(plan_);
   BatchContext constants;
   constants.timeZone = TimeZone::parse(definition_.timeZone);
-  physical_ = planPhysical(optimized, constants);
+  const StreamingPlanning streaming{definition_.mode};
+  physical_ = planPhysical(optimized, constants, &streaming);
   outputSchema_ = schemaOf(*optimized);
   staticTables_ = StaticTables(*optimized);
 }
@@ -140,6 +178,9 @@ void MicroBatchExecution::restore() {
   }
   if (!latest) return;
   OffsetEntry logged = readChecked(*latest);
+  // A log that lacks this setting is of a Spark that knew one format only.
+  constexpr const char* kAggregationFormat = "spark.sql.streaming.aggregation.stateFormatVersion";
+  if (!logged.configuration.contains(kAggregationFormat)) definition_.loggedConfiguration[kAggregationFormat] = "1";
   for (const auto& [key, value] : logged.configuration) {
     auto it = definition_.loggedConfiguration.find(key);
     if (it != definition_.loggedConfiguration.end() && it->second != value) {
@@ -150,6 +191,7 @@ void MicroBatchExecution::restore() {
   if (checkpoint_.commits().has(*latest)) {
     batchId_ = *latest + 1;
     committed_ = logged.offsets;
+    previousWatermarkMs_ = logged.watermarkMs;
     entry_.watermarkMs = std::max(logged.watermarkMs, checkpoint_.readCommit(*latest)->nextWatermarkMs);
     return;
   }
@@ -157,7 +199,11 @@ void MicroBatchExecution::restore() {
   batchId_ = *latest;
   replaying_ = true;
   entry_ = std::move(logged);
-  if (*latest > 0) committed_ = readChecked(*latest - 1).offsets;
+  if (*latest > 0) {
+    OffsetEntry previous = readChecked(*latest - 1);
+    previousWatermarkMs_ = previous.watermarkMs;
+    committed_ = std::move(previous.offsets);
+  }
 }
 
 bool MicroBatchExecution::prepareForAvailableNow() {
@@ -191,8 +237,8 @@ void MicroBatchExecution::writeOffsets(QueryProgress* progress) {
   timed(progress, "walCommit", [&] { checkpoint_.writeOffsets(batchId_, entry_); });
 }
 
-void MicroBatchExecution::runAndCommit(QueryProgress* progress) {
-  statusChanged_("Processing new data");
+void MicroBatchExecution::runAndCommit(bool hasNewData, QueryProgress* progress) {
+  statusChanged_(hasNewData ? "Processing new data" : "No new data but cleaning up state");
   Execution execution;
   execution.batch = BatchContext{entry_.timestampMs * 1000, batchId_, TimeZone::parse(definition_.timeZone), batchId_};
   execution.cancellation = cancellation_;
@@ -206,6 +252,7 @@ void MicroBatchExecution::runAndCommit(QueryProgress* progress) {
     }
   });
   for (size_t i = 0; i < watermarkDelaysMs_.size(); ++i) execution.eventTimes.emplace_back();
+  execution.watermarks = {previousWatermarkMs_, entry_.watermarkMs};
   timed(progress, "queryPlanning", [&] { staticTables_.bind(&execution); });
   timed(progress, "addBatch", [&] {
     auto write = definition_.sink->beginBatch({batchId_, checkpoint_.queryId(), runId_, definition_.mode, outputSchema_});
@@ -213,7 +260,8 @@ void MicroBatchExecution::runAndCommit(QueryProgress* progress) {
       logInfo("query {}: batch {} is in the sink already", checkpoint_.queryId(), batchId_);
       return;
     }
-    writeRows(*physical_, execution, *write);
+    state_->bind(batchId_, &execution);
+    writeRows(*physical_, execution, *write, [&] { state_->commit(); });
     progress->numOutputRows = write->numOutputRows();
   });
   for (size_t i = 0; i < sources_.size(); ++i) progress->sources[i].numInputRows = execution.streamRows[i];
@@ -225,6 +273,8 @@ void MicroBatchExecution::runAndCommit(QueryProgress* progress) {
     }
     purge();
   });
+  progress->stateOperators = state_->progress();
+  state_->maintain();
 }
 
 // The batch's own watermark is the one before it; what it saw counts from the next batch on.
@@ -261,6 +311,7 @@ BatchOutcome MicroBatchExecution::runNext(bool ignoreLimits, QueryProgress* prog
   progress->sources.resize(sources_.size());
 
   const bool hasData = replaying_ || planRange(ignoreLimits, progress);
+  const bool runs = hasData || wantsCleanup();
   for (size_t i = 0; i < sources_.size(); ++i) {
     SourceProgress& source = progress->sources[i];
     source.description = sources_[i]->description();
@@ -268,21 +319,23 @@ BatchOutcome MicroBatchExecution::runNext(bool ignoreLimits, QueryProgress* prog
     source.endOffset = entry_.offsets[i];
     source.latestOffset = sources_[i]->reportLatestOffset();
   }
-  if (hasData) {
+  if (runs) {
     if (!replaying_) writeOffsets(progress);
-    runAndCommit(progress);
+    runAndCommit(hasData, progress);
     for (size_t i = 0; i < sources_.size(); ++i) {
       if (entry_.offsets[i]) progress->sources[i].metrics = sources_[i]->metrics(*entry_.offsets[i]);
     }
     committed_ = entry_.offsets;
     replaying_ = false;
+    previousWatermarkMs_ = entry_.watermarkMs;
+    ranUnderWatermarkMs_ = entry_.watermarkMs;
     ++batchId_;
   }
   const auto elapsed = std::chrono::duration_cast<std::chrono::microseconds>(definition_.clock->monotonic() - started).count();
   progress->processingSeconds = static_cast<double>(std::max<int64_t>(elapsed, 1)) / 1e6;
   progress->batchDurationMs = elapsed / 1000;
   progress->durationMs["triggerExecution"] = elapsed / 1000;
-  return hasData ? BatchOutcome::Ran : BatchOutcome::NoData;
+  return runs ? BatchOutcome::Ran : BatchOutcome::NoData;
 }
 
 std::string MicroBatchExecution::explain(bool extended) const {

@@ -1,5 +1,5 @@
 // The steps of a micro-batch, in the order that makes every crash harmless:
-//   plan the range → offsets/N → run → the sink commits N → commits/N.
+//   plan the range → offsets/N → run → state commits version N + 1 → the sink commits N → commits/N.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 #include "common/cancellation.h"
 #include "exec/operators/operator.h"
+#include "streaming/batch/query_state.h"
 #include "streaming/batch/static_tables.h"
 #include "streaming/checkpoint/checkpoint.h"
 #include "streaming/query/definition.h"
@@ -21,7 +22,7 @@ namespace thalweg {
 
 // What one call of runNext did.
 enum class BatchOutcome {
-  NoData,  // nothing new: no batch was made
+  NoData,  // nothing new, and no state that waits: no batch was made
   Ran,     // a batch is committed
 };
 
@@ -35,8 +36,8 @@ class MicroBatchExecution {
 
   // Opens the sources and finds, from the checkpoint, where to go on. Once, first.
   void initialize();
-  // Runs the batch that a crash left open, or the next one if there is data. `ignoreLimits`: all that there is (trigger
-  // once). The batch's report is filled for both outcomes.
+  // Runs the batch that a crash left open, or the next one if there is data, or if the watermark has passed state that only
+  // waited for it. `ignoreLimits`: all that there is (trigger once). The batch's report is filled for both outcomes.
   BatchOutcome runNext(bool ignoreLimits, QueryProgress* progress);
   // Fixes the sources' ends where they are now. False: a source cannot.
   bool prepareForAvailableNow();
@@ -52,11 +53,13 @@ class MicroBatchExecution {
   };
   void openSources();
   void restore();
+  void openState();
+  bool wantsCleanup() const;
   // The offsets of a batch that was planned; throws where this query's sources cannot go on from them.
   OffsetEntry readChecked(int64_t batchId) const;
   bool planRange(bool ignoreLimits, QueryProgress* progress);
   void writeOffsets(QueryProgress* progress);
-  void runAndCommit(QueryProgress* progress);
+  void runAndCommit(bool hasNewData, QueryProgress* progress);
   void noteEventTimes(const Execution& execution, QueryProgress* progress);
   void purge();
   template <typename F>
@@ -75,6 +78,9 @@ class MicroBatchExecution {
   std::vector<std::unique_ptr<StreamSource>> sources_;
   std::vector<int64_t> watermarkDelaysMs_;
   std::optional<WatermarkTracker> watermark_;  // from restore on
+  std::optional<QueryState> state_;            // from restore on
+  int64_t previousWatermarkMs_ = 0;            // that the batch before the one at hand ran under
+  std::optional<int64_t> ranUnderWatermarkMs_;  // of the last batch of this run
   int64_t batchId_ = 0;
   bool replaying_ = false;  // offsets/N is written, commits/N is not
   OffsetEntry entry_;       // of the batch at hand

@@ -36,6 +36,9 @@ struct StreamingQueryDefinition {
   int64_t pollingDelayMs = 10;
   int64_t minBatchesToRetain = 100;
   int numRecentProgress = 100;
+  bool noDataBatches = true;  // run batches without new data when state waits only for the watermark
+
+  std::string temporaryFolder;  // of local disk, for snapshots of state; empty: the system's
 
   // The server's; they outlive every query.
   const FormatRegistry* formats = nullptr;

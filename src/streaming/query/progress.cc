@@ -26,6 +26,22 @@ Json offsetJson(const std::optional<std::string>& offset) {
   return parsed.is_discarded() ? Json(*offset) : parsed;
 }
 
+Json stateJson(const StateOperatorProgress& state) {
+  Json json;
+  json["operatorName"] = state.operatorName;
+  json["numRowsTotal"] = state.numRowsTotal;
+  json["numRowsUpdated"] = state.numRowsUpdated;
+  json["allUpdatesTimeMs"] = state.allUpdatesTimeMs;
+  json["numRowsRemoved"] = state.numRowsRemoved;
+  json["allRemovalsTimeMs"] = state.allRemovalsTimeMs;
+  json["commitTimeMs"] = state.commitTimeMs;
+  json["memoryUsedBytes"] = state.memoryUsedBytes;
+  json["numRowsDroppedByWatermark"] = state.numRowsDroppedByWatermark;
+  json["numShufflePartitions"] = state.numShufflePartitions;
+  json["numStateStoreInstances"] = state.numStateStoreInstances;
+  return json;
+}
+
 }  // namespace
 
 std::string isoMillis(int64_t epochMs) {
@@ -53,6 +69,7 @@ std::string QueryProgress::toJson() const {
   json["durationMs"] = durationMs;
   if (!eventTime.empty()) json["eventTime"] = eventTime;
   json["stateOperators"] = Json::array();
+  for (const StateOperatorProgress& state : stateOperators) json["stateOperators"].push_back(stateJson(state));
   json["sources"] = Json::array();
   for (const SourceProgress& source : sources) {
     Json one;

@@ -18,6 +18,21 @@ struct SourceProgress {
   std::map<std::string, std::string> metrics;
 };
 
+// What a batch did to a stateful operator's state. Times in milliseconds, summed over tasks.
+struct StateOperatorProgress {
+  std::string operatorName;
+  int64_t numRowsTotal = 0;
+  int64_t numRowsUpdated = 0;
+  int64_t allUpdatesTimeMs = 0;
+  int64_t numRowsRemoved = 0;
+  int64_t allRemovalsTimeMs = 0;
+  int64_t commitTimeMs = 0;
+  int64_t memoryUsedBytes = 0;
+  int64_t numRowsDroppedByWatermark = 0;  // groups of late rows, as Spark counts
+  int64_t numShufflePartitions = 0;
+  int64_t numStateStoreInstances = 0;
+};
+
 struct QueryProgress {
   std::string id, runId;
   std::optional<std::string> name;
@@ -30,6 +45,7 @@ struct QueryProgress {
   double processingSeconds = 0;
   // Empty where the plan has no watermark.
   std::map<std::string, std::string> eventTime;
+  std::vector<StateOperatorProgress> stateOperators;  // the one nearest the sink first
   std::vector<SourceProgress> sources;
   std::string sinkDescription;
   int64_t numOutputRows = -1;

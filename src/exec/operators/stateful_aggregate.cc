@@ -1,0 +1,203 @@
+#include "exec/operators/stateful_aggregate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <unordered_set>
+
+#include <arrow/record_batch.h>
+
+#include "common/error.h"
+#include "exec/operators/groups.h"
+
+namespace thalweg {
+namespace {
+
+using Batches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
+
+constexpr int64_t kMicrosPerMilli = 1000;
+
+std::vector<StructField> firstFields(const Schema& schema, size_t count) {
+  return {schema.fields().begin(), schema.fields().begin() + static_cast<int64_t>(count)};
+}
+
+// Adds the time until its end to a metric.
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::atomic<int64_t>& total) : total_(total) {}
+  ~Stopwatch() {
+    total_ += std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start_)
+                  .count();
+  }
+
+ private:
+  std::atomic<int64_t>& total_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// The batches of the state's partitions, those of several partitions in one of its own: a sink makes a file
+// of each.
+class Output final : public RunningOperator {
+ public:
+  Output(std::vector<Batches> ofPartition, int numPartitions) : parts_(static_cast<size_t>(numPartitions)) {
+    for (size_t i = 0; i < ofPartition.size(); ++i) {
+      Batches& part = parts_[i % parts_.size()];
+      part.insert(part.end(), ofPartition[i].begin(), ofPartition[i].end());
+    }
+  }
+  int numPartitions() const override { return static_cast<int>(parts_.size()); }
+  std::unique_ptr<BatchReader> open(int partition) override {
+    return readBatches(std::move(parts_[static_cast<size_t>(partition)]));
+  }
+
+ private:
+  std::vector<Batches> parts_;
+};
+
+}  // namespace
+
+// One batch's run over all partitions of the state.
+class StatefulAggregateRun {
+ public:
+  StatefulAggregateRun(const PhysicalStatefulAggregate& node, Execution& execution)
+      : node_(node),
+        execution_(execution),
+        state_(*execution.states.at(static_cast<size_t>(node.operatorId()))) {}
+
+  std::unique_ptr<RunningOperator> run(RunningOperator& input) {
+    groupInput(input);
+    std::vector<Batches> results(static_cast<size_t>(state_.numPartitions()));
+    execution_.pool->runAll(state_.numPartitions(), [&](int partition) {
+      execution_.cancellation.throwIfCancelled();
+      results[static_cast<size_t>(partition)] = runPartition(partition);
+    });
+    return std::make_unique<Output>(std::move(results),
+                                    std::min(state_.numPartitions(), execution_.pool->numSlots()));
+  }
+
+ private:
+  void groupInput(RunningOperator& input) {
+    std::vector<std::unique_ptr<PartialGroups>> groups(static_cast<size_t>(input.numPartitions()));
+    execution_.pool->runAll(input.numPartitions(), [&](int partition) {
+      const EvaluationContext context = execution_.evaluation(partition);
+      auto part = std::make_unique<PartialGroups>(node_.layout_, node_.grouping_, state_.numPartitions(), context.memoryPool());
+      const auto reader = input.open(partition);
+      while (const auto batch = reader->next()) {
+        execution_.cancellation.throwIfCancelled();
+        if (batch->num_rows() > 0) part->add(*batch, context);
+      }
+      groups[static_cast<size_t>(partition)] = std::move(part);
+    });
+    if (node_.layout_.panes)
+      expandPanes(groups);
+    else
+      std::move(groups.begin(), groups.end(), std::back_inserter(parts_));
+  }
+
+  // A pane that several partitions of the input have is merged before it is multiplied.
+  void expandPanes(const std::vector<std::unique_ptr<PartialGroups>>& panes) {
+    parts_.resize(static_cast<size_t>(state_.numPartitions()));
+    execution_.pool->runAll(state_.numPartitions(), [&](int partition) {
+      auto windows = std::make_unique<WindowsOfPanes>(node_.layout_, state_.numPartitions(),
+                                                      execution_.evaluation(partition).memoryPool());
+      for (const auto& part : panes) windows->merge(*part, part->entriesOf(partition));
+      windows->expand();
+      parts_[static_cast<size_t>(partition)] = std::move(windows);
+    });
+  }
+
+  Batches runPartition(int partition) {
+    auto& state = static_cast<AggregateState&>(state_.partition(0, partition));
+    StateMetrics& metrics = state_.metrics();
+    {
+      const Stopwatch watch(metrics.updatesMs);
+      // In order of the input's partitions: results that depend on order (first) are the same on every run.
+      std::unordered_set<std::string_view> late;
+      for (const auto& part : parts_) {
+        std::vector<uint32_t> entries = part->entriesOf(partition);
+        dropLate(*part, &entries, &late);
+        state.merge(*part, entries);
+      }
+      metrics.rowsUpdated += static_cast<int64_t>(state.touched().size());
+      metrics.rowsDroppedByWatermark += static_cast<int64_t>(late.size());
+    }
+    return emit(state);
+  }
+
+  void dropLate(const GroupEntries& part, std::vector<uint32_t>* entries,
+                std::unordered_set<std::string_view>* late) const {
+    if (!node_.layout_.eventTime || node_.mode_ == OutputMode::Complete) return;
+    const int64_t watermark = execution_.watermarks.lateMs * kMicrosPerMilli;
+    std::erase_if(*entries, [&](uint32_t entry) {
+      const auto time = part.time(entry);
+      if (!time || *time > watermark) return false;
+      late->insert(part.key(entry));
+      return true;
+    });
+  }
+
+  Batches emit(AggregateState& state) {
+    const Schema& schema = *node_.schema();
+    if (node_.mode_ == OutputMode::Complete) return state.results(schema, state.all());
+    StateMetrics& metrics = state_.metrics();
+    Batches rows;
+    if (node_.mode_ == OutputMode::Update) rows = state.results(schema, state.touched());
+    if (!node_.layout_.eventTime) return rows;
+    const Stopwatch watch(metrics.removalsMs);
+    const std::vector<uint32_t> expired =
+        state.takeExpired(execution_.watermarks.evictionMs * kMicrosPerMilli);
+    if (node_.mode_ == OutputMode::Append) rows = state.results(schema, expired);
+    state.remove(expired);
+    metrics.rowsRemoved += static_cast<int64_t>(expired.size());
+    return rows;
+  }
+
+  const PhysicalStatefulAggregate& node_;
+  Execution& execution_;
+  OperatorState& state_;
+  std::vector<std::unique_ptr<GroupEntries>> parts_;
+};
+
+PhysicalStatefulAggregate::PhysicalStatefulAggregate(SchemaPtr schema, std::vector<ExpressionPtr> grouping,
+                                                     Aggregates aggregates, OutputMode mode,
+                                                     std::optional<EventTimeKey> eventTime,
+                                                     std::optional<WindowPanes> panes, int operatorId, PhysicalPtr child)
+    : StatefulNode(schema, {std::move(child)}, operatorId),
+      grouping_(std::move(grouping)),
+      aggregates_(std::move(aggregates)),
+      mode_(mode),
+      layout_(firstFields(*schema, grouping_.size()), aggregates_, eventTime, panes) {}
+
+std::unique_ptr<RunningOperator> PhysicalStatefulAggregate::start(Execution& execution) const {
+  const auto input = children()[0]->start(execution);
+  return StatefulAggregateRun(*this, execution).run(*input);
+}
+
+std::string PhysicalStatefulAggregate::describe() const {
+  std::string text = "StateStoreSave(keys=[";
+  for (size_t i = 0; i < grouping_.size(); ++i) text += (i ? ", " : "") + grouping_[i]->toString();
+  text += "], functions=[";
+  for (size_t i = 0; i < aggregates_.size(); ++i) text += (i ? ", " : "") + aggregates_[i]->toString();
+  return text + "]), state " + std::to_string(operatorId());
+}
+
+std::vector<StoreDefinition> PhysicalStatefulAggregate::stores() const {
+  return {{kDefaultStateStore, DataType::structOf(layout_.keyFields), DataType::structOf(layout_.valueFields),
+           0}};
+}
+
+std::unique_ptr<StorePartition> PhysicalStatefulAggregate::makePartition(size_t) const {
+  return std::make_unique<AggregateState>(layout_);
+}
+
+std::string PhysicalStatefulAggregate::fingerprint() const {
+  std::string text;
+  for (const auto& aggregate : aggregates_) text += (text.empty() ? "" : ",") + aggregate->spec().name;
+  return text;
+}
+
+bool PhysicalStatefulAggregate::wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const {
+  return mode_ != OutputMode::Complete && watermarkMs > usedWatermarkMs;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,159 @@
+#include "exec/state/operator_state.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "common/error.h"
+#include "common/logging.h"
+#include "state/logged_state.h"
+
+namespace thalweg {
+namespace {
+
+// Spark's least number of change files between two snapshots
+// (spark.sql.streaming.stateStore.minDeltasForSnapshot).
+constexpr int64_t kMinChangeFiles = 10;
+// What opening a change file costs a restart, in bytes of a snapshot that it reads in the same time.
+constexpr int64_t kBytesAFile = 64 << 10;
+
+int64_t bytesOf(const std::vector<StateChange>& changes) {
+  int64_t bytes = 0;
+  for (const StateChange& change : changes)
+    bytes += static_cast<int64_t>(change.key.size() + change.value.size());
+  return bytes;
+}
+
+void collect(const PhysicalNode& plan, std::vector<const StatefulNode*>* found) {
+  if (const auto* node = dynamic_cast<const StatefulNode*>(&plan)) found->push_back(node);
+  for (const PhysicalPtr& child : plan.children()) collect(*child, found);
+}
+
+}  // namespace
+
+struct OperatorState::Store {
+  std::unique_ptr<StorePartition> partition;
+  std::unique_ptr<StateFiles> files;
+  // Since the newest snapshot.
+  int64_t changeFiles = 0;
+  int64_t changeBytes = 0;
+  int64_t snapshotBytes = 0;  // of keys and values in it
+};
+
+std::vector<const StatefulNode*> statefulNodes(const PhysicalNode& plan) {
+  std::vector<const StatefulNode*> found;
+  collect(plan, &found);
+  std::sort(found.begin(), found.end(),
+            [](const StatefulNode* a, const StatefulNode* b) { return a->operatorId() < b->operatorId(); });
+  return found;
+}
+
+void StateMetrics::reset() {
+  for (auto* metric :
+       {&rowsUpdated, &rowsRemoved, &rowsDroppedByWatermark, &updatesMs, &removalsMs, &commitMs})
+    *metric = 0;
+}
+
+OperatorState::OperatorState(const StatefulNode& node, const StateContext& context)
+    : node_(node), context_(context), numPartitions_(node.numPartitionsUsed(context.numPartitions)) {
+  const auto definitions = node.stores();
+  for (size_t i = 0; i < definitions.size(); ++i) {
+    const StoreDefinition& definition = definitions[i];
+    const LoggedState logged =
+        loggedState(context.configuration, definition.key, definition.numColsPrefixKey);
+    for (int partition = 0; partition < numPartitions_; ++partition) {
+      auto store = std::make_unique<Store>();
+      store->partition = node.makePartition(i);
+      store->files = openStateFiles(logged.provider, context.fileSystem,
+                                    {context.stateFolder, node.operatorId(), partition, definition.name},
+                                    logged.format, context.temporaryFolder);
+      stores_.push_back(std::move(store));
+    }
+  }
+}
+
+OperatorState::~OperatorState() = default;
+
+void OperatorState::forEachStore(const std::function<void(Store&)>& task) {
+  context_.pool->runAll(static_cast<int>(stores_.size()),
+                        [&](int i) { task(*stores_[static_cast<size_t>(i)]); });
+}
+
+void OperatorState::load(int64_t version) {
+  metrics_.reset();
+  if (version == version_) return;
+  version_ = -1;
+  forEachStore([&](Store& store) {
+    store.partition->restart();
+    const StateLoad loaded = store.files->load(version, *store.partition);
+    store.partition->finishLoad();
+    store.changeFiles = loaded.numChangeFiles;
+    store.changeBytes = loaded.changeBytes;
+    store.snapshotBytes = loaded.snapshotBytes;
+  });
+  version_ = version;
+}
+
+StorePartition& OperatorState::partition(size_t store, int partition) {
+  return *stores_.at(store * static_cast<size_t>(numPartitions_) + static_cast<size_t>(partition))->partition;
+}
+
+void OperatorState::commit() {
+  const auto started = std::chrono::steady_clock::now();
+  const int64_t next = version_ + 1;
+  version_ = -1;  // until all stores have it
+  forEachStore([&](Store& store) {
+    const std::vector<StateChange> changes = store.partition->changes();
+    store.files->writeChanges(next, changes);
+    ++store.changeFiles;
+    store.changeBytes += bytesOf(changes);
+    store.partition->changesWritten();
+  });
+  version_ = next;
+  metrics_.commitMs =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - started)
+          .count();
+}
+
+void OperatorState::writeSnapshot(Store& store) {
+  int64_t bytes = 0;
+  const StateEntries entries = store.partition->entries();
+  store.files->writeSnapshot(version_,
+                             [&](const std::function<void(std::string_view, std::string_view)>& put) {
+                               entries([&](std::string_view key, std::string_view value) {
+                                 bytes += static_cast<int64_t>(key.size() + value.size());
+                                 put(key, value);
+                               });
+                             });
+  store.changeFiles = 0;
+  store.changeBytes = 0;
+  store.snapshotBytes = bytes;
+  store.files->clean(context_.minVersionsToRetain);
+}
+
+void OperatorState::maintain() {
+  if (version_ < 0) return;
+  forEachStore([&](Store& store) {
+    if (store.changeFiles < kMinChangeFiles) return;
+    // A snapshot costs what the state holds: it waits until the changes cost a restart as much.
+    if (store.changeBytes + store.changeFiles * kBytesAFile < store.snapshotBytes) return;
+    writeSnapshot(store);
+  });
+}
+
+int64_t OperatorState::numKeys() const {
+  int64_t total = 0;
+  for (const auto& store : stores_) total += store->partition->numKeys();
+  return total;
+}
+
+int64_t OperatorState::memoryBytes() const {
+  int64_t total = 0;
+  for (const auto& store : stores_) total += store->partition->memoryBytes();
+  return total;
+}
+
+int64_t OperatorState::numStores() const {
+  return static_cast<int64_t>(stores_.size());
+}
+
+}  // namespace thalweg

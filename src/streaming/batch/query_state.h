@@ -1,0 +1,52 @@
+// All state of a streaming query: what its operators keep, held against what its checkpoint says of them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "exec/state/operator_state.h"
+#include "storage/file_system.h"
+#include "streaming/query/progress.h"
+
+namespace thalweg {
+
+// Used on the query's thread. A query without stateful operators has one too; it does nothing then.
+class QueryState {
+ public:
+  // `context.configuration` is what the offset log has. The plan outlives it. Throws Error
+  // UNSUPPORTED_FEATURE for settings under which state is laid out in ways that are not built.
+  QueryState(const PhysicalNode& plan, StateContext context);
+  ~QueryState();
+
+  // At a start, before a batch runs. `batchId`: the next batch; `isNew`: there is no batch in the offset log.
+  // Throws Error STREAMING_STATEFUL_OPERATOR_* where the plan's operators are not the checkpoint's, and
+  // STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY where a new query finds state.
+  void check(int64_t batchId, bool isNew) const;
+
+  // Brings the state to where batch `batchId` begins and hands it to the execution. The first time, each
+  // operator's metadata and schema files are written, or held against the plan: Error
+  // STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE, …VALUE….
+  void bind(int64_t batchId, Execution* execution);
+  // Makes the batch's changes durable.
+  void commit();
+  // After the batch is done: snapshots and old files. Failures are logged, and tried again after a later
+  // batch.
+  void maintain();
+
+  // Does any operator want a batch without new data, now that the watermark has come so far?
+  bool wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const;
+  bool isStateful() const { return !operators_.empty(); }
+  // Of the last batch, the operator nearest the sink first.
+  std::vector<StateOperatorProgress> progress() const;
+
+ private:
+  void describeOperator(const StatefulNode& node) const;
+  void checkFingerprint(const StatefulNode& node) const;
+  std::string operatorFolder(int64_t operatorId) const;
+
+  StateContext context_;
+  std::vector<std::unique_ptr<OperatorState>> operators_;
+  bool described_ = false;
+};
+
+}  // namespace thalweg
