@@ -22,13 +22,16 @@ class FileRewrite {
   FileRewrite& operator=(const FileRewrite&) = delete;
 
   // The live rows of files of one partition, in their order, as one new file; nothing where every row is deleted.
-  std::optional<AddFile> merge(const std::vector<AddFile>& files, bool dataChange);
+  // `rowsOfFiles`, when given, gets the number of rows that each file gave.
+  std::optional<AddFile> merge(const std::vector<AddFile>& files, bool dataChange, std::vector<int64_t>* rowsOfFiles = nullptr);
 
   const std::vector<AddFile>& written() const { return written_; }
   int64_t numRowsWritten() const { return numRows_; }
   void handOver() { handedOver_ = true; }
   // For files that are certainly in no commit.
   void discard() noexcept;
+  // For one of them.
+  void discard(const AddFile& file) noexcept;
 
  private:
   TableLayoutPtr readLayout_;

@@ -171,6 +171,19 @@ bool DeletedRows::contains(int64_t row) const {
          roaring_bitmap_contains(it->second.get(), static_cast<uint32_t>(row));
 }
 
+std::vector<int64_t> DeletedRows::rows() const {
+  std::vector<int64_t> rows;
+  rows.reserve(static_cast<size_t>(cardinality()));
+  for (const auto& [key, bitmap] : bitmaps_->byHighBits) {
+    roaring_uint32_iterator_t iterator;
+    roaring_init_iterator(bitmap.get(), &iterator);
+    for (; iterator.has_value; roaring_advance_uint32_iterator(&iterator)) {
+      rows.push_back((int64_t{key} << 32) + iterator.current_value);
+    }
+  }
+  return rows;
+}
+
 std::shared_ptr<arrow::Int64Array> DeletedRows::liveRows(int64_t first, int64_t count) const {
   std::vector<int64_t> deleted;
   const int64_t end = first + count;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <arrow/type_fwd.h>
 
@@ -31,6 +32,8 @@ class DeletedRows {
 
   int64_t cardinality() const;
   bool contains(int64_t row) const;
+  // All of them, ascending.
+  std::vector<int64_t> rows() const;
   // Of the rows [first, first + count): the positions, relative to first, of those that live; null where all
   // of them do.
   std::shared_ptr<arrow::Int64Array> liveRows(int64_t first, int64_t count) const;

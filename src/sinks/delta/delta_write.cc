@@ -90,7 +90,8 @@ DeltaWrite::DeltaWrite(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr 
       cast_(std::move(cast)) {
   request_.schema = withoutQueryMarks(*request_.schema);
   settleSchema(cast_);
-  const delta::Protocol protocol = snapshot_ ? snapshot_->protocol() : delta::Protocol();
+  const delta::Protocol protocol =
+      snapshot_ ? snapshot_->protocol() : delta::protocolForNewTable(metadata_, log_->table().uri());
   if (snapshot_) delta::checkWritable(protocol, metadata_, log_->table().uri());
   layout_ = delta::makeDataFileLayout(log_->table(), metadata_, protocol);
   layout_.maxRecordsPerFile = options_.maxRecordsPerFile;
