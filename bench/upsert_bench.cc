@@ -1,7 +1,8 @@
-// What a batch of changed groups costs in update mode into Delta, by the table's size: upsert_bench FOLDER ROWS... [--files N]
-// [--groups N] [--batches N]. Each table has N files of equal rows, and each batch changes N groups spread evenly over all of
-// them, so that batches of tables of any size touch as many files. Prints a line a table; the first batches, which read the
-// files' keys, are given apart from the median of the later ones.
+// What a batch of changed groups costs in update mode into Delta, by the table's size: upsert_bench FOLDER
+// ROWS... [--files N]
+// [--groups N] [--batches N]. Each table has N files of equal rows, and each batch changes N groups spread
+// evenly over all of them, so that batches of tables of any size touch as many files. Prints a line a table;
+// the first batches, which read the files' keys, are given apart from the median of the later ones.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -49,13 +50,16 @@ std::shared_ptr<arrow::RecordBatch> rowsOf(const std::vector<int64_t>& groups, i
     throwIfFailed(totals.Append(static_cast<double>(group) / 3));
   }
   return arrow::RecordBatch::Make(toArrowSchema(*schemaOfGroups()), static_cast<int64_t>(groups.size()),
-                                  {valueOrThrow(keys.Finish()), valueOrThrow(names.Finish()), valueOrThrow(counts.Finish()),
-                                   valueOrThrow(totals.Finish())});
+                                  {valueOrThrow(keys.Finish()), valueOrThrow(names.Finish()),
+                                   valueOrThrow(counts.Finish()), valueOrThrow(totals.Finish())});
 }
 
 class Query {
  public:
-  Query(std::string path, int64_t maxRecordsPerFile) : path_(std::move(path)), maxRecordsPerFile_(maxRecordsPerFile) { start(); }
+  Query(std::string path, int64_t maxRecordsPerFile)
+      : path_(std::move(path)), maxRecordsPerFile_(maxRecordsPerFile) {
+    start();
+  }
 
   // Forgets where rows lie, as a new run does.
   void start() {
@@ -68,7 +72,8 @@ class Query {
 
   template <typename NextRows>
   void runBatch(const NextRows& nextRows) {
-    const auto write = sink_->beginBatch({batch_, "upsert-bench", "run", OutputMode::Update, schemaOfGroups()});
+    const auto write =
+        sink_->beginBatch({batch_, "upsert-bench", "run", OutputMode::Update, schemaOfGroups()});
     const auto task = write->openTask(0);
     while (const auto rows = nextRows()) task->write(rows);
     task->close();
@@ -114,16 +119,18 @@ void measure(const Settings& settings, int64_t size) {
   std::vector<double> times;
   for (int64_t batch = 1; batch <= settings.batches; ++batch) {
     std::vector<int64_t> groups;
-    for (int64_t i = 0; i < settings.groups; ++i) groups.push_back((i * (size / settings.groups) + batch) % size);
+    for (int64_t i = 0; i < settings.groups; ++i)
+      groups.push_back((i * (size / settings.groups) + batch) % size);
     auto rows = rowsOf(groups, batch);
     times.push_back(millisecondsOf([&] { query.runBatch([&] { return std::exchange(rows, nullptr); }); }));
   }
   const double first = times.front();
   times.erase(times.begin());
   std::sort(times.begin(), times.end());
-  std::printf("%lld rows in %lld files: first batch %.1f ms, median %.1f ms, worst %.1f ms, memory +%lld MB\n",
-              static_cast<long long>(size), static_cast<long long>(settings.files), first, times[times.size() / 2], times.back(),
-              static_cast<long long>(residentMb() - before));
+  std::printf(
+      "%lld rows in %lld files: first batch %.1f ms, median %.1f ms, worst %.1f ms, memory +%lld MB\n",
+      static_cast<long long>(size), static_cast<long long>(settings.files), first, times[times.size() / 2],
+      times.back(), static_cast<long long>(residentMb() - before));
   std::fflush(stdout);
 }
 
@@ -134,11 +141,16 @@ int main(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto number = [&] { return std::strtoll(arguments.at(++i).c_str(), nullptr, 10); };
-    if (arguments[i] == "--files") settings.files = number();
-    else if (arguments[i] == "--groups") settings.groups = number();
-    else if (arguments[i] == "--batches") settings.batches = number();
-    else if (settings.folder.empty()) settings.folder = arguments[i];
-    else settings.sizes.push_back(std::strtoll(arguments[i].c_str(), nullptr, 10));
+    if (arguments[i] == "--files")
+      settings.files = number();
+    else if (arguments[i] == "--groups")
+      settings.groups = number();
+    else if (arguments[i] == "--batches")
+      settings.batches = number();
+    else if (settings.folder.empty())
+      settings.folder = arguments[i];
+    else
+      settings.sizes.push_back(std::strtoll(arguments[i].c_str(), nullptr, 10));
   }
   if (settings.sizes.empty()) {
     std::fprintf(stderr, "upsert_bench FOLDER ROWS... [--files N] [--groups N] [--batches N]\n");

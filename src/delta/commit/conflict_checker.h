@@ -44,8 +44,8 @@ struct PendingCommit {
 std::optional<Error> findConflict(const PendingCommit& own, const std::vector<Action>& winner,
                                   int64_t winnerVersion, const Snapshot* before);
 
-// Whether findConflict's answer is about data alone (append, delete-read, delete-delete): what was read is not the newest any
-// more, and the operation may be made anew on top of the winner.
+// Whether findConflict's answer is about data alone (append, delete-read, delete-delete): what was read is
+// not the newest any more, and the operation may be made anew on top of the winner.
 bool isDataConflict(const Error& conflict);
 
 }  // namespace thalweg::delta

@@ -48,8 +48,8 @@ class Transaction {
   // What the operation's result rests on. Nothing read and only files added: a blind append, which no other
   // writer's data can invalidate.
   void readWholeTable() { reads_.wholeTable = true; }
-  // True where such files, by their partition values and statistics, may hold rows that were read. Called until commit()
-  // returns.
+  // True where such files, by their partition values and statistics, may hold rows that were read. Called
+  // until commit() returns.
   void readMatching(ReadFilter mayMatch) { reads_.filters.push_back(std::move(mayMatch)); }
   void readFile(const AddFile& file);
   // The version that `appId` recorded last; another writer's record for it becomes a conflict. Setting a
@@ -64,10 +64,11 @@ class Transaction {
   void setTransaction(SetTransaction transaction);
   void setDomain(DomainMetadata domain);
   void setOperation(Operation operation) { operation_ = std::move(operation); }
-  // For an operation that can be made anew: `plan` is called in commit(), with the newest version as readSnapshot(), and says
-  // what was read of the table's files, which files go and come, and the operation. Where another writer changes what was
-  // read, it is called again on top of that writer's version, with all that it said before forgotten; metadata, protocol,
-  // domains and application transactions conflict as ever. Its exceptions leave commit(): nothing is in the log then.
+  // For an operation that can be made anew: `plan` is called in commit(), with the newest version as
+  // readSnapshot(), and says what was read of the table's files, which files go and come, and the operation.
+  // Where another writer changes what was read, it is called again on top of that writer's version, with all
+  // that it said before forgotten; metadata, protocol, domains and application transactions conflict as ever.
+  // Its exceptions leave commit(): nothing is in the log then.
   void planFiles(std::function<void(Transaction&)> plan) { plan_ = std::move(plan); }
   void setLimits(const CommitLimits& limits) { limits_ = limits; }
 
@@ -93,8 +94,8 @@ class Transaction {
   void render();
   std::vector<Action> orderedActions(const CommitInfo& info) const;
   Attempt tryPut(int64_t version);
-  // Reads the winners from `head_` on, moving it; Won where one of them turns out to be ours. A conflict that a new plan
-  // resolves sets `stale_`.
+  // Reads the winners from `head_` on, moving it; Won where one of them turns out to be ours. A conflict that
+  // a new plan resolves sets `stale_`.
   std::variant<Attempt, Error> passWinners();
   bool isOurs(const std::vector<Action>& actions) const;
   SnapshotPtr snapshotAfter(int64_t version, const std::vector<Action>& actions) const;

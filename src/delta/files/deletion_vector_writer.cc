@@ -15,7 +15,8 @@ namespace thalweg::delta {
 namespace {
 
 constexpr char kFormatVersion = 1;
-// What a vector may have in the log. The log is read whole by every reader, so that a commit's vectors together are bounded too.
+// What a vector may have in the log. The log is read whole by every reader, so that a commit's vectors
+// together are bounded too.
 constexpr size_t kMaxInlineBytes = 512;
 constexpr size_t kMaxInlineBytesPerCommit = 8 << 10;
 
@@ -57,7 +58,8 @@ DeletionVector inlineDeletionVector(const DeletedRows& rows) {
   return inlined(descriptorOf(rows, blob), blob);
 }
 
-DeletionVectorWriter::DeletionVectorWriter(Location table) : table_(std::move(table)), uuid_(uuidBytes(randomUuid())) {}
+DeletionVectorWriter::DeletionVectorWriter(Location table)
+    : table_(std::move(table)), uuid_(uuidBytes(randomUuid())) {}
 
 DeletionVector DeletionVectorWriter::add(const DeletedRows& rows) {
   THALWEG_ASSERT(!written_ && rows.cardinality() > 0);
@@ -71,7 +73,8 @@ DeletionVector DeletionVectorWriter::add(const DeletedRows& rows) {
   vector.storageType = "u";
   vector.pathOrInlineDv = encodeZ85(uuid_);
   vector.offset = static_cast<int32_t>(file_.size());
-  if (file_.size() + blob.size() + 8 > size_t{INT32_MAX}) throw unsupported("deletion vectors of more than 2 GB in one commit");
+  if (file_.size() + blob.size() + 8 > size_t{INT32_MAX})
+    throw unsupported("deletion vectors of more than 2 GB in one commit");
   appendBigEndian(static_cast<uint32_t>(blob.size()), &file_);
   file_ += blob;
   const auto checksum = crc32(0, reinterpret_cast<const Bytef*>(blob.data()), static_cast<uInt>(blob.size()));

@@ -12,10 +12,11 @@ namespace thalweg::delta {
 // The descriptor that holds the vector itself.
 DeletionVector inlineDeletionVector(const DeletedRows& rows);
 
-// Small vectors go into the log itself, base-85 text in their add actions, which costs no file and no fsync; the others
-// together into one file of the table, deletion_vector_<uuid>.bin: a version byte, then for each its size (4 bytes, big
-// endian), its bytes and their CRC-32 (4 bytes, big endian). Used by one thread. Passes the fault points DeletionVectorBefore
-// (nothing written) and DeletionVectorAfter (durable, not committed).
+// Small vectors go into the log itself, base-85 text in their add actions, which costs no file and no fsync;
+// the others together into one file of the table, deletion_vector_<uuid>.bin: a version byte, then for each
+// its size (4 bytes, big endian), its bytes and their CRC-32 (4 bytes, big endian). Used by one thread.
+// Passes the fault points DeletionVectorBefore (nothing written) and DeletionVectorAfter (durable, not
+// committed).
 class DeletionVectorWriter {
  public:
   explicit DeletionVectorWriter(Location table);
@@ -29,8 +30,8 @@ class DeletionVectorWriter {
 
  private:
   Location table_;
-  std::string uuid_;   // 16 bytes
-  std::string file_;   // its contents; empty where no vector needs it
+  std::string uuid_;  // 16 bytes
+  std::string file_;  // its contents; empty where no vector needs it
   size_t inlineBytes_ = 0;
   bool written_ = false;
 };

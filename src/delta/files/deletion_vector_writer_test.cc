@@ -21,7 +21,9 @@ class DeletionVectorWriterTest : public testing::Test {
  protected:
   Location table_{makeMemoryFileSystem(), "/t"};
 
-  std::shared_ptr<const DeletedRows> read(const DeletionVector& vector) { return readDeletionVector(table_, vector, {}); }
+  std::shared_ptr<const DeletedRows> read(const DeletionVector& vector) {
+    return readDeletionVector(table_, vector, {});
+  }
 };
 
 TEST_F(DeletionVectorWriterTest, SmallVectorsAreInTheLogAlone) {
@@ -53,7 +55,8 @@ TEST_F(DeletionVectorWriterTest, LargeVectorsAreInOneFile) {
   // Version 1, then the first vector's size, big endian.
   const std::string bytes = table_.fileSystem->readAll(files[0].path);
   EXPECT_EQ(bytes[0], 1);
-  EXPECT_EQ(static_cast<unsigned char>(bytes[3]) << 8 | static_cast<unsigned char>(bytes[4]), first.sizeInBytes);
+  EXPECT_EQ(static_cast<unsigned char>(bytes[3]) << 8 | static_cast<unsigned char>(bytes[4]),
+            first.sizeInBytes);
   writer.discard();
   EXPECT_TRUE(table_.fileSystem->list("/t").empty());
 }
@@ -73,9 +76,13 @@ TEST_F(DeletionVectorWriterTest, ManySmallVectorsDoNotFillTheLog) {
 }
 
 TEST(WideBounds, KeepsNumbersAsTheyStand) {
-  EXPECT_EQ(withWideBounds(R"({"numRecords":3,"minValues":{"d":1.50,"tightBounds":12345678901234567890.123},"tightBounds":true})", 3),
-            R"({"numRecords":3,"tightBounds":false,"minValues":{"d":1.50,"tightBounds":12345678901234567890.123}})");
-  EXPECT_EQ(withWideBounds(R"({"nullCount":{"a\"b":0}})", 7), R"({"numRecords":7,"tightBounds":false,"nullCount":{"a\"b":0}})");
+  EXPECT_EQ(
+      withWideBounds(
+          R"({"numRecords":3,"minValues":{"d":1.50,"tightBounds":12345678901234567890.123},"tightBounds":true})",
+          3),
+      R"({"numRecords":3,"tightBounds":false,"minValues":{"d":1.50,"tightBounds":12345678901234567890.123}})");
+  EXPECT_EQ(withWideBounds(R"({"nullCount":{"a\"b":0}})", 7),
+            R"({"numRecords":7,"tightBounds":false,"nullCount":{"a\"b":0}})");
 }
 
 TEST(WideBounds, MakesUpForMissingStatistics) {

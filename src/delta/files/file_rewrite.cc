@@ -16,7 +16,8 @@ FileRewrite::~FileRewrite() {
   if (!handedOver_) discard();
 }
 
-std::optional<AddFile> FileRewrite::merge(const std::vector<AddFile>& files, bool dataChange, std::vector<int64_t>* rowsOfFiles) {
+std::optional<AddFile> FileRewrite::merge(const std::vector<AddFile>& files, bool dataChange,
+                                          std::vector<int64_t>* rowsOfFiles) {
   DataFileWriter writer(writeLayout_, files.front().partitionValues, static_cast<int>(written_.size()));
   for (const AddFile& file : files) {
     const int64_t before = writer.numRows();

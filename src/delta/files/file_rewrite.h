@@ -12,8 +12,9 @@
 
 namespace thalweg::delta {
 
-// Files that are not in the table until a commit names them. They are taken away again unless they were handed over to it: a
-// commit that fails with an exception may be in the log all the same. Used by one thread.
+// Files that are not in the table until a commit names them. They are taken away again unless they were
+// handed over to it: a commit that fails with an exception may be in the log all the same. Used by one
+// thread.
 class FileRewrite {
  public:
   explicit FileRewrite(const Snapshot& snapshot);
@@ -21,9 +22,10 @@ class FileRewrite {
   FileRewrite(const FileRewrite&) = delete;
   FileRewrite& operator=(const FileRewrite&) = delete;
 
-  // The live rows of files of one partition, in their order, as one new file; nothing where every row is deleted.
-  // `rowsOfFiles`, when given, gets the number of rows that each file gave.
-  std::optional<AddFile> merge(const std::vector<AddFile>& files, bool dataChange, std::vector<int64_t>* rowsOfFiles = nullptr);
+  // The live rows of files of one partition, in their order, as one new file; nothing where every row is
+  // deleted. `rowsOfFiles`, when given, gets the number of rows that each file gave.
+  std::optional<AddFile> merge(const std::vector<AddFile>& files, bool dataChange,
+                               std::vector<int64_t>* rowsOfFiles = nullptr);
 
   const std::vector<AddFile>& written() const { return written_; }
   int64_t numRowsWritten() const { return numRows_; }

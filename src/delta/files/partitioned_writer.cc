@@ -65,7 +65,8 @@ PartitionedWriter::PartitionedWriter(const DataFileLayout& layout, int taskId)
 
 PartitionedWriter::~PartitionedWriter() = default;
 
-void PartitionedWriter::write(const std::shared_ptr<arrow::RecordBatch>& rows, const PlacedRowsVisitor& placed) {
+void PartitionedWriter::write(const std::shared_ptr<arrow::RecordBatch>& rows,
+                              const PlacedRowsVisitor& placed) {
   if (rows->num_rows() == 0) return;
   const auto stored = valueOrThrow(rows->SelectColumns(dataIndexes_));
   for (const Group& group : groupsOf(*rows)) writeGroup(group, stored, placed);
@@ -102,7 +103,8 @@ void PartitionedWriter::writeGroup(const Group& group, const std::shared_ptr<arr
   writeInto(group, *taken.record_batch(), placed);
 }
 
-void PartitionedWriter::writeInto(const Group& group, const arrow::RecordBatch& rows, const PlacedRowsVisitor& placed) {
+void PartitionedWriter::writeInto(const Group& group, const arrow::RecordBatch& rows,
+                                  const PlacedRowsVisitor& placed) {
   const Key& key = group.key;
   for (int64_t start = 0; start < rows.num_rows();) {
     auto& writer = open_[key];

@@ -18,8 +18,9 @@ namespace thalweg::delta {
 // Rows of a batch that became the next rows of a data file.
 struct PlacedRows {
   const std::string& logPath;
-  const std::vector<int64_t>* rows;  // their numbers in the batch, in order; null: [first, first + count) of the batch
-  int64_t first = 0;                 // of `rows`, or of the batch
+  const std::vector<int64_t>*
+      rows;           // their numbers in the batch, in order; null: [first, first + count) of the batch
+  int64_t first = 0;  // of `rows`, or of the batch
   int64_t count = 0;
 };
 using PlacedRowsVisitor = std::function<void(const PlacedRows&)>;
@@ -31,7 +32,8 @@ class PartitionedWriter {
   PartitionedWriter(const DataFileLayout& layout, int taskId);
   ~PartitionedWriter();
 
-  // All columns of the table in its order and types. `placed`, where there is one, is told where each row went.
+  // All columns of the table in its order and types. `placed`, where there is one, is told where each row
+  // went.
   void write(const std::shared_ptr<arrow::RecordBatch>& rows, const PlacedRowsVisitor& placed = {});
   // Closes what is open. The files of all partitions, in the order they were finished.
   std::vector<AddFile> close();
@@ -46,7 +48,8 @@ class PartitionedWriter {
   };
 
   std::vector<Group> groupsOf(const arrow::RecordBatch& rows) const;
-  void writeGroup(const Group& group, const std::shared_ptr<arrow::RecordBatch>& rows, const PlacedRowsVisitor& placed);
+  void writeGroup(const Group& group, const std::shared_ptr<arrow::RecordBatch>& rows,
+                  const PlacedRowsVisitor& placed);
   void writeInto(const Group& group, const arrow::RecordBatch& rows, const PlacedRowsVisitor& placed);
   void closeWriter(const Key& key);
   void keepBounds();

@@ -7,7 +7,8 @@
 namespace thalweg::delta {
 namespace {
 
-// All members but the two as they stand: numbers must not pass through a double. Nothing where the text is no JSON object.
+// All members but the two as they stand: numbers must not pass through a double. Nothing where the text is no
+// JSON object.
 std::optional<std::string> otherMembers(const std::string& stats) {
   std::string out;
   simdjson::dom::parser parser;
@@ -36,7 +37,8 @@ std::optional<std::string> otherMembers(const std::string& stats) {
 
 std::string withWideBounds(const std::optional<std::string>& stats, int64_t numRecords) {
   const std::optional<std::string> others = stats ? otherMembers(*stats) : std::nullopt;
-  return "{\"numRecords\":" + std::to_string(numRecords) + ",\"tightBounds\":false" + others.value_or("") + "}";
+  return "{\"numRecords\":" + std::to_string(numRecords) + ",\"tightBounds\":false" + others.value_or("") +
+         "}";
 }
 
 }  // namespace thalweg::delta

@@ -26,7 +26,8 @@ std::optional<MergedFile::Carried> MergedFile::carry(const LiveFiles& live) cons
 }
 
 // The output's rows are the input's live ones in their order: a row's place there is its rank among them.
-bool MergedFile::carryDeletes(const AddFile& before, const AddFile& now, int64_t firstRow, std::vector<int64_t>* deleted) const {
+bool MergedFile::carryDeletes(const AddFile& before, const AddFile& now, int64_t firstRow,
+                              std::vector<int64_t>* deleted) const {
   if (before.deletionVector == now.deletionVector) return true;
   const std::vector<int64_t> then = vectorOf(before)->rows();
   const std::vector<int64_t> later = vectorOf(now)->rows();

@@ -1,4 +1,5 @@
-// A file made of other files' live rows, while the table goes on: rows that others delete meanwhile are deleted in it too.
+// A file made of other files' live rows, while the table goes on: rows that others delete meanwhile are
+// deleted in it too.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ using LiveFiles = std::map<std::string, AddFile>;
 
 class MergedFile {
  public:
-  // Merges the files, which are `snapshot`'s and of one partition, on the caller's thread. Throws as FileRewrite::merge.
+  // Merges the files, which are `snapshot`'s and of one partition, on the caller's thread. Throws as
+  // FileRewrite::merge.
   MergedFile(std::vector<AddFile> inputs, TableLayoutPtr layout, FileRewrite& rewrite);
 
   const std::vector<AddFile>& inputs() const { return inputs_; }
@@ -37,7 +39,8 @@ class MergedFile {
 
  private:
   std::shared_ptr<const DeletedRows> vectorOf(const AddFile& file) const;
-  bool carryDeletes(const AddFile& before, const AddFile& now, int64_t firstRow, std::vector<int64_t>* deleted) const;
+  bool carryDeletes(const AddFile& before, const AddFile& now, int64_t firstRow,
+                    std::vector<int64_t>* deleted) const;
 
   std::vector<AddFile> inputs_;
   TableLayoutPtr layout_;

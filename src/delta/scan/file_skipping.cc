@@ -37,7 +37,8 @@ bool sameKind(const arrow::DataType& literal, const DataType& column) {
 }
 
 // Whether rows between the bounds (missing: unbounded) can satisfy the comparison.
-bool rangeMayMatch(ColumnPredicate::Op op, const OrderedValue& min, const OrderedValue& max, const OrderedValue& literal) {
+bool rangeMayMatch(ColumnPredicate::Op op, const OrderedValue& min, const OrderedValue& max,
+                   const OrderedValue& literal) {
   if (!isSet(literal)) return true;
   const bool belowMin = isLess(literal, min);
   const bool aboveMax = isLess(max, literal);
@@ -99,7 +100,8 @@ bool FileFilter::mayMatch(const AddFile& file) const {
       }
       if (!value->is_valid) return false;
       const OrderedValue exact = orderedValue(*value);
-      if (isSet(exact) && !rangeMayMatch(op, exact, exact, orderedValue(*bound.predicate.literal))) return false;
+      if (isSet(exact) && !rangeMayMatch(op, exact, exact, orderedValue(*bound.predicate.literal)))
+        return false;
       continue;
     }
     if (!file.stats) continue;

@@ -58,23 +58,36 @@ OrderedValue orderedValue(const arrow::Scalar& scalar) {
 }
 
 OrderedValue orderedValue(const arrow::Array& array, int64_t row) {
-  const auto integer = [&]<typename ArrayType>(const ArrayType& values) { return OrderedValue(int64_t{values.Value(row)}); };
+  const auto integer = [&]<typename ArrayType>(const ArrayType& values) {
+    return OrderedValue(int64_t{values.Value(row)});
+  };
   const auto floating = [&]<typename ArrayType>(const ArrayType& values) {
     const double value = values.Value(row);
     return std::isnan(value) ? OrderedValue() : OrderedValue(value);
   };
   switch (array.type_id()) {
-    case arrow::Type::BOOL: return integer(static_cast<const arrow::BooleanArray&>(array));
-    case arrow::Type::INT8: return integer(static_cast<const arrow::Int8Array&>(array));
-    case arrow::Type::INT16: return integer(static_cast<const arrow::Int16Array&>(array));
-    case arrow::Type::INT32: return integer(static_cast<const arrow::Int32Array&>(array));
-    case arrow::Type::INT64: return integer(static_cast<const arrow::Int64Array&>(array));
-    case arrow::Type::DATE32: return integer(static_cast<const arrow::Date32Array&>(array));
-    case arrow::Type::TIMESTAMP: return integer(static_cast<const arrow::TimestampArray&>(array));
-    case arrow::Type::FLOAT: return floating(static_cast<const arrow::FloatArray&>(array));
-    case arrow::Type::DOUBLE: return floating(static_cast<const arrow::DoubleArray&>(array));
-    case arrow::Type::STRING: return std::string(static_cast<const arrow::StringArray&>(array).GetView(row));
-    default: return {};
+    case arrow::Type::BOOL:
+      return integer(static_cast<const arrow::BooleanArray&>(array));
+    case arrow::Type::INT8:
+      return integer(static_cast<const arrow::Int8Array&>(array));
+    case arrow::Type::INT16:
+      return integer(static_cast<const arrow::Int16Array&>(array));
+    case arrow::Type::INT32:
+      return integer(static_cast<const arrow::Int32Array&>(array));
+    case arrow::Type::INT64:
+      return integer(static_cast<const arrow::Int64Array&>(array));
+    case arrow::Type::DATE32:
+      return integer(static_cast<const arrow::Date32Array&>(array));
+    case arrow::Type::TIMESTAMP:
+      return integer(static_cast<const arrow::TimestampArray&>(array));
+    case arrow::Type::FLOAT:
+      return floating(static_cast<const arrow::FloatArray&>(array));
+    case arrow::Type::DOUBLE:
+      return floating(static_cast<const arrow::DoubleArray&>(array));
+    case arrow::Type::STRING:
+      return std::string(static_cast<const arrow::StringArray&>(array).GetView(row));
+    default:
+      return {};
   }
 }
 

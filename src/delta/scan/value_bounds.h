@@ -15,7 +15,8 @@
 
 namespace thalweg::delta {
 
-// A value in one of three orders; nothing where it cannot be ordered with certainty (null, NaN, decimals, bytes, nested ones).
+// A value in one of three orders; nothing where it cannot be ordered with certainty (null, NaN, decimals,
+// bytes, nested ones).
 using OrderedValue = std::variant<std::monostate, int64_t, double, std::string>;
 OrderedValue orderedValue(const arrow::Scalar& scalar);
 // Of a value that is not null.

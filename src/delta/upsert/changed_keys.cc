@@ -15,7 +15,8 @@ namespace {
 
 constexpr size_t kMaxValues = 4096;  // of a leaf; beyond, their range must do
 
-void appendLeaves(const DataType& type, const DataType& physical, const KeyLeaf& above, std::vector<KeyLeaf>* leaves) {
+void appendLeaves(const DataType& type, const DataType& physical, const KeyLeaf& above,
+                  std::vector<KeyLeaf>* leaves) {
   if (type.id() != TypeId::Struct) {
     leaves->push_back(above);
     return;
@@ -74,8 +75,10 @@ std::vector<ValueBounds> leafBounds(const std::vector<KeyLeaf>& leaves, const Ad
   std::optional<StatisticsView> statistics;
   if (file.stats && asksStatistics) statistics.emplace(*file.stats);
   for (size_t i = 0; i < leaves.size(); ++i) {
-    if (leaves[i].isPartitionColumn) bounds[i] = partitionBounds(leaves[i], file);
-    else if (statistics) bounds[i] = statistics->boundsOf(leaves[i].physicalPath, *leaves[i].type);
+    if (leaves[i].isPartitionColumn)
+      bounds[i] = partitionBounds(leaves[i], file);
+    else if (statistics)
+      bounds[i] = statistics->boundsOf(leaves[i].physicalPath, *leaves[i].type);
   }
   return bounds;
 }
@@ -97,14 +100,15 @@ bool ChangedKeys::Values::mayBeIn(const ValueBounds& bounds) const {
   if (hasUnordered || (hasNull && bounds.mayHaveNulls())) return true;
   if (values.empty() || bounds.allNull()) return false;
   if (isRange) return !isLess(values.back(), bounds.min) && !isLess(bounds.max, values.front());
-  const auto first = std::partition_point(values.begin(), values.end(),
-                                          [&](const OrderedValue& value) { return isLess(value, bounds.min); });
+  const auto first = std::partition_point(
+      values.begin(), values.end(), [&](const OrderedValue& value) { return isLess(value, bounds.min); });
   return first != values.end() && !isLess(bounds.max, *first);
 }
 
 ChangedKeys::ChangedKeys(std::vector<KeyLeaf> leaves) : leaves_(std::move(leaves)), values_(leaves_.size()) {}
 
-void ChangedKeys::add(const std::vector<std::shared_ptr<arrow::Array>>& keyColumns, std::span<const KeyHash> hashes) {
+void ChangedKeys::add(const std::vector<std::shared_ptr<arrow::Array>>& keyColumns,
+                      std::span<const KeyHash> hashes) {
   hashes_.insert(hashes_.end(), hashes.begin(), hashes.end());
   for (size_t i = 0; i < leaves_.size(); ++i) {
     Values& values = values_[i];
@@ -115,8 +119,10 @@ void ChangedKeys::add(const std::vector<std::shared_ptr<arrow::Array>>& keyColum
         continue;
       }
       OrderedValue value = orderedValue(*column, row);
-      if (isSet(value)) values.add(std::move(value));
-      else values.hasUnordered = true;
+      if (isSet(value))
+        values.add(std::move(value));
+      else
+        values.hasUnordered = true;
     }
   }
 }
@@ -136,7 +142,8 @@ void ChangedKeys::merge(ChangedKeys other) {
 void ChangedKeys::finish() {
   std::sort(hashes_.begin(), hashes_.end());
   if (std::adjacent_find(hashes_.begin(), hashes_.end()) != hashes_.end()) {
-    throw internalError("A batch has two rows of one group: which of them is to stay in the Delta table is not known.");
+    throw internalError(
+        "A batch has two rows of one group: which of them is to stay in the Delta table is not known.");
   }
   for (Values& values : values_) values.compact();
 }

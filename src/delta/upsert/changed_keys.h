@@ -16,8 +16,8 @@
 
 namespace thalweg::delta {
 
-// A single value within a key that statistics or partition values may bound: a key column, or a member of a struct (a window's
-// start).
+// A single value within a key that statistics or partition values may bound: a key column, or a member of a
+// struct (a window's start).
 struct KeyLeaf {
   int keyColumn = 0;         // its place among the key columns
   std::vector<int> members;  // the way down from there
@@ -33,7 +33,8 @@ std::vector<KeyLeaf> keyLeaves(const TableLayout& layout, const std::vector<int>
 // What the log says of each leaf's values in a file.
 std::vector<ValueBounds> leafBounds(const std::vector<KeyLeaf>& leaves, const AddFile& file);
 
-// Filled by one thread, then merged and finished. Memory: 16 bytes a key, and some thousand values a leaf at most.
+// Filled by one thread, then merged and finished. Memory: 16 bytes a key, and some thousand values a leaf at
+// most.
 class ChangedKeys {
  public:
   explicit ChangedKeys(std::vector<KeyLeaf> leaves);
@@ -41,7 +42,8 @@ class ChangedKeys {
   // Rows of key columns, and their hashes.
   void add(const std::vector<std::shared_ptr<arrow::Array>>& keyColumns, std::span<const KeyHash> hashes);
   void merge(ChangedKeys other);
-  // After the last key. Throws internalError where a key came twice: which of its rows is to stay is not known.
+  // After the last key. Throws internalError where a key came twice: which of its rows is to stay is not
+  // known.
   void finish();
 
   // Ascending after finish().

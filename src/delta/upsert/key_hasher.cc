@@ -31,7 +31,8 @@ std::vector<unsigned char> randomSecret() {
 
 }  // namespace
 
-KeyHasher::KeyHasher(const std::vector<DataTypePtr>& types) : encoder_(columnsOf(types)), secret_(randomSecret()) {}
+KeyHasher::KeyHasher(const std::vector<DataTypePtr>& types)
+    : encoder_(columnsOf(types)), secret_(randomSecret()) {}
 
 void KeyHasher::hash(const std::vector<std::shared_ptr<arrow::Array>>& columns, int64_t numRows,
                      std::vector<KeyHash>* hashes) const {
@@ -39,7 +40,8 @@ void KeyHasher::hash(const std::vector<std::shared_ptr<arrow::Array>>& columns, 
   for (int64_t row = 0; row < numRows; ++row) {
     key.clear();
     encoder_.append(columns, row, &key);
-    const XXH128_hash_t hash = XXH3_128bits_withSecret(key.data(), key.size(), secret_.data(), secret_.size());
+    const XXH128_hash_t hash =
+        XXH3_128bits_withSecret(key.data(), key.size(), secret_.data(), secret_.size());
     hashes->push_back({hash.high64, hash.low64});
   }
 }

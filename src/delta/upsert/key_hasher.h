@@ -1,4 +1,5 @@
-// The keys of rows as hashes: equal keys have equal hashes, and different ones differ for all practical purposes.
+// The keys of rows as hashes: equal keys have equal hashes, and different ones differ for all practical
+// purposes.
 #pragma once
 
 #include <compare>
@@ -19,17 +20,18 @@ struct KeyHash {
   auto operator<=>(const KeyHash&) const = default;
 };
 
-// Hashes the bytes of columnar/key_encoder.h, so keys are equal as Spark groups them: nulls equal each other, −0.0 equals 0.0,
-// all NaN are one. Seeded anew with every hasher: nobody can make records whose keys collide, and hashes of two hashers have
-// nothing in common. Immutable; safe on any thread.
+// Hashes the bytes of columnar/key_encoder.h, so keys are equal as Spark groups them: nulls equal each other,
+// −0.0 equals 0.0, all NaN are one. Seeded anew with every hasher: nobody can make records whose keys
+// collide, and hashes of two hashers have nothing in common. Immutable; safe on any thread.
 class KeyHasher {
  public:
-  // Throws Error DATATYPE_MISMATCH.INVALID_ORDERING_TYPE for types that nothing is grouped by (maps). No types: all keys are
-  // one.
+  // Throws Error DATATYPE_MISMATCH.INVALID_ORDERING_TYPE for types that nothing is grouped by (maps). No
+  // types: all keys are one.
   explicit KeyHasher(const std::vector<DataTypePtr>& types);
 
   // Appends the hash of each of the rows; columns[i] has the i-th type.
-  void hash(const std::vector<std::shared_ptr<arrow::Array>>& columns, int64_t numRows, std::vector<KeyHash>* hashes) const;
+  void hash(const std::vector<std::shared_ptr<arrow::Array>>& columns, int64_t numRows,
+            std::vector<KeyHash>* hashes) const;
 
  private:
   KeyEncoder encoder_;

@@ -25,7 +25,8 @@ KeyIndex::KeyIndex(std::span<const KeyHash> hashes) {
   std::vector<uint32_t> next(buckets_.begin(), buckets_.end() - 1);
   for (size_t row = 0; row < hashes.size(); ++row) {
     const KeyHash& hash = hashes[row];
-    entries_[next[bucketOf(hash.high)]++] = {hash.high, static_cast<uint32_t>(hash.low), static_cast<uint32_t>(row)};
+    entries_[next[bucketOf(hash.high)]++] = {hash.high, static_cast<uint32_t>(hash.low),
+                                             static_cast<uint32_t>(row)};
   }
 }
 

@@ -9,9 +9,9 @@
 
 namespace thalweg::delta {
 
-// Built once from the hashes of a file's rows, deleted ones too; 16.5 bytes a row, and a search costs two cache misses whatever
-// the file's size. Of a hash 96 bits are kept: with ten million rows, a batch of a thousand keys meets a false one once in
-// 10^18 batches. Immutable; safe on any thread.
+// Built once from the hashes of a file's rows, deleted ones too; 16.5 bytes a row, and a search costs two
+// cache misses whatever the file's size. Of a hash 96 bits are kept: with ten million rows, a batch of a
+// thousand keys meets a false one once in 10^18 batches. Immutable; safe on any thread.
 class KeyIndex {
  public:
   // hashes[i] is of row i. Throws unsupported() beyond 2^32 rows.
@@ -31,8 +31,9 @@ class KeyIndex {
   size_t bucketOf(uint64_t high) const { return shift_ == 64 ? 0 : high >> shift_; }
 
   int shift_ = 64;
-  std::vector<uint32_t> buckets_;  // by the first bits of a hash: where its entries begin, one more than buckets
-  std::vector<Entry> entries_;     // by bucket
+  std::vector<uint32_t>
+      buckets_;                 // by the first bits of a hash: where its entries begin, one more than buckets
+  std::vector<Entry> entries_;  // by bucket
 };
 
 }  // namespace thalweg::delta

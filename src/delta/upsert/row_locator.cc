@@ -9,8 +9,9 @@
 namespace thalweg::delta {
 
 std::vector<LocatedRows> RowLocator::locate(const Snapshot& snapshot, const TableLayoutPtr& layout,
-                                            const std::vector<int>& keyColumns, const std::vector<KeyLeaf>& leaves,
-                                            const KeyHasher& hasher, const ChangedKeys& keys) {
+                                            const std::vector<int>& keyColumns,
+                                            const std::vector<KeyLeaf>& leaves, const KeyHasher& hasher,
+                                            const ChangedKeys& keys) {
   std::vector<LocatedRows> located;
   for (AddFile& file : candidates(snapshot, leaves, keys)) {
     const auto index = indexOf(file, layout, keyColumns, hasher);
@@ -35,7 +36,8 @@ std::vector<AddFile> RowLocator::candidates(const Snapshot& snapshot, const std:
   snapshot.files().forEachLive([&](const FileRecord& record) {
     auto entry = entries_.find(record.logPath());
     if (entry == entries_.end()) entry = entries_.emplace(record.logPath(), Entry()).first;
-    if (entry->second.bounds.size() != leaves.size()) entry->second.bounds = leafBounds(leaves, record.toAdd());
+    if (entry->second.bounds.size() != leaves.size())
+      entry->second.bounds = leafBounds(leaves, record.toAdd());
     entry->second.lastSeen = calls_;
     if (keys.mayBeIn(entry->second.bounds)) files.push_back(record.toAdd());
   });
@@ -58,7 +60,8 @@ void RowLocator::forgetRemovedFiles(int64_t numLive) {
 }
 
 std::shared_ptr<const KeyIndex> RowLocator::indexOf(const AddFile& file, const TableLayoutPtr& layout,
-                                                    const std::vector<int>& keyColumns, const KeyHasher& hasher) {
+                                                    const std::vector<int>& keyColumns,
+                                                    const KeyHasher& hasher) {
   const auto entry = entries_.find(file.path);
   if (entry->second.index) {
     uses_.splice(uses_.begin(), uses_, entry->second.use);

@@ -27,20 +27,22 @@ struct LocatedRows {
   int64_t numRows = 0;                         // in the file, deleted ones too
 };
 
-// Data files never change, so what is known of one holds for good: whatever others commit, only files that were not met before
-// are read, and of them the key columns alone. Which files are live, and which of their rows, comes from the snapshot at every
-// call. Used by one thread.
+// Data files never change, so what is known of one holds for good: whatever others commit, only files that
+// were not met before are read, and of them the key columns alone. Which files are live, and which of their
+// rows, comes from the snapshot at every call. Used by one thread.
 class RowLocator {
  public:
-  // Indexes of files beyond `maxIndexBytes` are dropped, the least recently used first, and built again when they are needed.
+  // Indexes of files beyond `maxIndexBytes` are dropped, the least recently used first, and built again when
+  // they are needed.
   explicit RowLocator(int64_t maxIndexBytes = int64_t{256} << 20) : maxIndexBytes_(maxIndexBytes) {}
 
-  // The live rows of `snapshot` that have one of the keys, file by file. Reads the key columns of files that may hold some by
-  // `keys.mayBeIn` and have no index, a row at 17 bytes. `layout` is of the snapshot's table (it may have columns that the
-  // snapshot lacks), `keyColumns` are indexes into its schema; they, `leaves` and `hasher` are the same at each call. Throws
-  // as DataFileReader.
-  std::vector<LocatedRows> locate(const Snapshot& snapshot, const TableLayoutPtr& layout, const std::vector<int>& keyColumns,
-                                  const std::vector<KeyLeaf>& leaves, const KeyHasher& hasher, const ChangedKeys& keys);
+  // The live rows of `snapshot` that have one of the keys, file by file. Reads the key columns of files that
+  // may hold some by `keys.mayBeIn` and have no index, a row at 17 bytes. `layout` is of the snapshot's table
+  // (it may have columns that the snapshot lacks), `keyColumns` are indexes into its schema; they, `leaves`
+  // and `hasher` are the same at each call. Throws as DataFileReader.
+  std::vector<LocatedRows> locate(const Snapshot& snapshot, const TableLayoutPtr& layout,
+                                  const std::vector<int>& keyColumns, const std::vector<KeyLeaf>& leaves,
+                                  const KeyHasher& hasher, const ChangedKeys& keys);
 
   // A file's index from elsewhere: from its rows as they were written.
   void adopt(const std::string& logPath, std::shared_ptr<const KeyIndex> index);
@@ -63,9 +65,10 @@ class RowLocator {
   };
   using Entries = std::unordered_map<std::string, Entry, PathHash, std::equal_to<>>;
 
-  std::vector<AddFile> candidates(const Snapshot& snapshot, const std::vector<KeyLeaf>& leaves, const ChangedKeys& keys);
-  std::shared_ptr<const KeyIndex> indexOf(const AddFile& file, const TableLayoutPtr& layout, const std::vector<int>& keyColumns,
-                                          const KeyHasher& hasher);
+  std::vector<AddFile> candidates(const Snapshot& snapshot, const std::vector<KeyLeaf>& leaves,
+                                  const ChangedKeys& keys);
+  std::shared_ptr<const KeyIndex> indexOf(const AddFile& file, const TableLayoutPtr& layout,
+                                          const std::vector<int>& keyColumns, const KeyHasher& hasher);
   std::shared_ptr<const DeletedRows> vectorOf(const AddFile& file, const TableLayout& layout);
   void keepIndex(Entries::iterator entry, std::shared_ptr<const KeyIndex> index);
   void dropIndex(Entry& entry);

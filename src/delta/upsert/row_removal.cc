@@ -1,6 +1,5 @@
 #include "delta/upsert/row_removal.h"
 
-#include "common/clock.h"
 #include "common/error.h"
 #include "delta/files/wide_bounds.h"
 #include "delta/snapshot/table_features.h"
@@ -8,7 +7,8 @@
 namespace thalweg::delta {
 
 bool RowRemoval::usesVectors(const Snapshot& snapshot) {
-  return tableFlag(snapshot.metadata(), kEnableDeletionVectors) && supportsFeature(snapshot.protocol(), "deletionVectors");
+  return tableFlag(snapshot.metadata(), kEnableDeletionVectors) &&
+         supportsFeature(snapshot.protocol(), "deletionVectors");
 }
 
 RowRemoval::RowRemoval(const Snapshot& snapshot)
@@ -28,8 +28,7 @@ void RowRemoval::discard() noexcept {
   vectorWriter_.discard();
 }
 
-void RowRemoval::remove(Transaction& transaction, const std::vector<LocatedRows>& files) {
-  const int64_t nowMs = systemClock().nowMillis();
+void RowRemoval::remove(Transaction& transaction, const std::vector<LocatedRows>& files, int64_t nowMs) {
   for (const LocatedRows& file : files) removeFrom(transaction, file, nowMs);
   vectorWriter_.close();
 }

@@ -18,15 +18,17 @@ struct RemovalMetrics {
   int64_t numCopiedRows = 0;    // written anew, unchanged
   int64_t numRemovedFiles = 0;  // with all their rows, or written anew
   int64_t numRemovedBytes = 0;
-  int64_t numAddedFiles = 0;    // written anew
+  int64_t numAddedFiles = 0;  // written anew
   int64_t numAddedBytes = 0;
   int64_t numDeletionVectorsAdded = 0;    // all that the commit has
   int64_t numDeletionVectorsUpdated = 0;  // those of them in place of an earlier one
+  int64_t numAddedChangeFiles = 0;
   int64_t numDeletionVectorsRemoved = 0;  // earlier ones that are replaced, or whose file is gone
 };
 
-// One removal over one snapshot: made, filled, and kept until the commit is known. Its own files (vectors, rewritten data files)
-// are durable when remove() returns, and are taken away again unless handed over. Used by one thread.
+// One removal over one snapshot: made, filled, and kept until the commit is known. Its own files (vectors,
+// rewritten data files) are durable when remove() returns, and are taken away again unless handed over. Used
+// by one thread.
 class RowRemoval {
  public:
   // Whether the table takes deletion vectors: its protocol has the feature and its property is on.
@@ -37,10 +39,10 @@ class RowRemoval {
   RowRemoval(const RowRemoval&) = delete;
   RowRemoval& operator=(const RowRemoval&) = delete;
 
-  // Adds the file actions to the transaction, over the same snapshot. A file without live rows is removed; each other one
-  // gets a vector over its earlier ones, or is replaced by one with its other rows where the table takes none. The files
-  // count as read.
-  void remove(Transaction& transaction, const std::vector<LocatedRows>& files);
+  // Adds the file actions to the transaction, over the same snapshot; `nowMs` is the time of the removals. A
+  // file without live rows is removed; each other one gets a vector over its earlier ones, or is replaced by
+  // one with its other rows where the table takes none. The files count as read.
+  void remove(Transaction& transaction, const std::vector<LocatedRows>& files, int64_t nowMs);
 
   const RemovalMetrics& metrics() const { return metrics_; }
   // From here on a commit may name our files: they stay.

@@ -22,7 +22,8 @@ std::vector<int> columnsOf(const Schema& schema, const std::vector<std::string>&
 
 std::vector<DataTypePtr> typesOf(const Schema& schema, const std::vector<std::string>& names) {
   std::vector<DataTypePtr> types;
-  for (const int column : columnsOf(schema, names)) types.push_back(schema.fields()[static_cast<size_t>(column)].type);
+  for (const int column : columnsOf(schema, names))
+    types.push_back(schema.fields()[static_cast<size_t>(column)].type);
   return types;
 }
 
@@ -31,9 +32,10 @@ void refuseEmptyText(const arrow::Array& column, const std::string& name) {
   const auto& texts = static_cast<const arrow::StringArray&>(column);
   for (int64_t row = 0; row < texts.length(); ++row) {
     if (texts.IsNull(row) || texts.value_length(row) > 0) continue;
-    throw unsupported("an empty text in column " + name +
-                      ", which is a grouping key and partitions the Delta table (the table would not tell it from null; "
-                      "replace it in the query, or partition by another column)");
+    throw unsupported(
+        "an empty text in column " + name +
+        ", which is a grouping key and partitions the Delta table (the table would not tell it from null; "
+        "replace it in the query, or partition by another column)");
   }
 }
 
@@ -42,12 +44,13 @@ void refuseEmptyText(const arrow::Array& column, const std::string& name) {
 UpsertKey::UpsertKey(const Schema& table, const std::vector<std::string>& names, int64_t maxIndexBytes)
     : names_(names), hasher_(typesOf(table, names)), locator_(maxIndexBytes) {}
 
-Upsert::Upsert(std::shared_ptr<UpsertKey> key, TableLayoutPtr layout)
+Upsert::Upsert(std::shared_ptr<UpsertKey> key, TableLayoutPtr layout, std::optional<DataFileLayout> changes)
     : key_(std::move(key)),
       layout_(std::move(layout)),
       columns_(columnsOf(*layout_->schema, key_->names())),
       leaves_(keyLeaves(*layout_, columns_)),
-      keys_(leaves_) {}
+      keys_(leaves_),
+      changeLayout_(std::move(changes)) {}
 
 Upsert::~Upsert() = default;
 
@@ -57,7 +60,8 @@ void Upsert::Task::write(PartitionedWriter& writer, const std::shared_ptr<arrow:
   std::vector<std::shared_ptr<arrow::Array>> columns;
   for (const int index : upsert_.columns_) {
     columns.push_back(rows->column(index));
-    if (upsert_.layout_->isPartitionColumn(index)) refuseEmptyText(*columns.back(), rows->schema()->field(index)->name());
+    if (upsert_.layout_->isPartitionColumn(index))
+      refuseEmptyText(*columns.back(), rows->schema()->field(index)->name());
   }
   batch_.clear();
   upsert_.key_->hasher().hash(columns, rows->num_rows(), &batch_);
@@ -78,19 +82,28 @@ void Upsert::Task::close() {
   upsert_.written_.merge(indexes);
 }
 
-RemovalMetrics Upsert::plan(Transaction& transaction, const std::vector<AddFile>& files) {
+RemovalMetrics Upsert::plan(Transaction& transaction, const std::vector<AddFile>& files, int64_t nowMs) {
   if (!finished_) keys_.finish();
   finished_ = true;
   discard();  // what was made over a version that others have gone past
   RemovalMetrics metrics;
   const SnapshotPtr& snapshot = transaction.readSnapshot();
   if (snapshot && !keys_.hashes().empty()) {
-    transaction.readMatching([this](const AddFile& file) { return keys_.mayBeIn(leafBounds(leaves_, file)); });
+    transaction.readMatching(
+        [this](const AddFile& file) { return keys_.mayBeIn(leafBounds(leaves_, file)); });
     const auto earlier = key_->locator().locate(*snapshot, layout_, columns_, leaves_, key_->hasher(), keys_);
     removal_ = std::make_unique<RowRemoval>(*snapshot);
-    removal_->remove(transaction, earlier);
-    removal_->handOver();
+    removal_->remove(transaction, earlier, nowMs);
     metrics = removal_->metrics();
+    // Where rows only come, readers of changes take them from the data files.
+    if (changeLayout_ && !earlier.empty()) {
+      changes_ = std::make_unique<ChangeFiles>(layout_, *changeLayout_, columns_, key_->hasher());
+      changes_->write(earlier, files);
+      for (AddCdcFile& file : changes_->actions()) transaction.addCdc(std::move(file));
+      metrics.numAddedChangeFiles = static_cast<int64_t>(changes_->actions().size());
+      changes_->handOver();
+    }
+    removal_->handOver();
   }
   for (const AddFile& file : files) transaction.add(file);
   return metrics;
@@ -98,7 +111,9 @@ RemovalMetrics Upsert::plan(Transaction& transaction, const std::vector<AddFile>
 
 void Upsert::discard() noexcept {
   if (removal_) removal_->discard();
+  if (changes_) changes_->discard();
   removal_.reset();
+  changes_.reset();
 }
 
 void Upsert::committed() {

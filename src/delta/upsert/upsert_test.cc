@@ -37,8 +37,8 @@ std::shared_ptr<arrow::Array> arrayOf(const std::vector<Value>& values) {
 
 TEST(KeyHasher, KeysAreEqualAsTheyAreGrouped) {
   const KeyHasher doubles({DataType::primitive(TypeId::Double)});
-  const auto numbers =
-      hashesOf(doubles, {arrayOf<arrow::DoubleBuilder, double>({0.0, -0.0, std::nan("1"), -std::nan("2"), 1.0})});
+  const auto numbers = hashesOf(
+      doubles, {arrayOf<arrow::DoubleBuilder, double>({0.0, -0.0, std::nan("1"), -std::nan("2"), 1.0})});
   EXPECT_EQ(numbers[0], numbers[1]);
   EXPECT_EQ(numbers[2], numbers[3]);
   EXPECT_NE(numbers[0], numbers[4]);
@@ -98,8 +98,9 @@ class ChangedKeysTest : public testing::Test {
   ChangedKeysTest() {
     Metadata metadata;
     metadata.partitionColumns = {"p"};
-    layout_ = makeTableLayout({nullptr, "/t"}, metadata,
-                              parseSchemaDdl("w STRUCT<start: TIMESTAMP, end: TIMESTAMP>, p STRING, x DOUBLE, n BIGINT"));
+    layout_ = makeTableLayout(
+        {nullptr, "/t"}, metadata,
+        parseSchemaDdl("w STRUCT<start: TIMESTAMP, end: TIMESTAMP>, p STRING, x DOUBLE, n BIGINT"));
     leaves_ = keyLeaves(*layout_, {0, 1, 2});
   }
 
@@ -144,7 +145,8 @@ class ChangedKeysTest : public testing::Test {
   }
 
   static std::string windows(const std::string& min, const std::string& max) {
-    return R"({"numRecords":9,"minValues":{"w":{"start":")" + min + R"("},"x":1.0},"maxValues":{"w":{"start":")" + max +
+    return R"({"numRecords":9,"minValues":{"w":{"start":")" + min +
+           R"("},"x":1.0},"maxValues":{"w":{"start":")" + max +
            R"("},"x":5.0},"nullCount":{"w":{"start":0,"end":0},"x":0}})";
   }
 

@@ -29,7 +29,8 @@ using KeyParts = std::map<ExpressionId, KeyPart>;
 
 std::optional<KeyPart> partOf(const Expression& expression, const KeyParts& parts) {
   switch (expression.kind()) {
-    case ExpressionKind::Alias: return partOf(*static_cast<const Alias&>(expression).child(), parts);
+    case ExpressionKind::Alias:
+      return partOf(*static_cast<const Alias&>(expression).child(), parts);
     case ExpressionKind::Attribute: {
       const auto found = parts.find(static_cast<const Attribute&>(expression).id());
       return found == parts.end() ? std::nullopt : std::optional(found->second);
@@ -40,7 +41,8 @@ std::optional<KeyPart> partOf(const Expression& expression, const KeyParts& part
       if (part) part->members.push_back(access.ordinal());
       return part;
     }
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -78,7 +80,8 @@ KeyParts partsIn(const LogicalNode& node) {
       return partsOf(static_cast<const LogicalProject&>(node).expressions(), partsIn(*node.child()));
     case LogicalKind::Filter:
     case LogicalKind::SubqueryAlias:
-    case LogicalKind::EventTimeWatermark: return partsIn(*node.child());
+    case LogicalKind::EventTimeWatermark:
+      return partsIn(*node.child());
     default:
       throw unsupported("update mode into this sink with " + node.describe() +
                         " after the aggregation, which may make several rows of a group's one");
@@ -86,13 +89,17 @@ KeyParts partsIn(const LogicalNode& node) {
 }
 
 bool isWindowOfTime(const LogicalNode& plan, ExpressionId column) {
-  if (plan.kind() == LogicalKind::TimeWindow && static_cast<const LogicalTimeWindow&>(plan).window()->id() == column) return true;
+  if (plan.kind() == LogicalKind::TimeWindow &&
+      static_cast<const LogicalTimeWindow&>(plan).window()->id() == column)
+    return true;
   const auto& children = plan.children();
-  return std::any_of(children.begin(), children.end(), [&](const LogicalPtr& child) { return isWindowOfTime(*child, column); });
+  return std::any_of(children.begin(), children.end(),
+                     [&](const LogicalPtr& child) { return isWindowOfTime(*child, column); });
 }
 
 // Positions of the output columns that stand for a grouping column; none where they do not.
-std::vector<int> positionsOf(const Attribute& group, const std::vector<AttributePtr>& output, const KeyParts& parts, bool isWindow) {
+std::vector<int> positionsOf(const Attribute& group, const std::vector<AttributePtr>& output,
+                             const KeyParts& parts, bool isWindow) {
   const auto positionOf = [&](const KeyPart& wanted) {
     for (size_t i = 0; i < output.size(); ++i) {
       const auto found = parts.find(output[i]->id());

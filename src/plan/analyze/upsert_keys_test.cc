@@ -18,9 +18,10 @@ LogicalPtr relationNamed(const std::vector<std::string>& name, const Options&, b
   const auto output = attributesOf(*DataType::structOf({{"ts", DataType::primitive(TypeId::Timestamp)},
                                                         {"k", DataType::primitive(TypeId::String)},
                                                         {"v", DataType::primitive(TypeId::Int)}}));
-  if (name[0] == "fixed") return std::make_shared<LogicalLocalRelation>(output, std::vector<std::shared_ptr<arrow::RecordBatch>>{});
-  const LogicalPtr stream =
-      std::make_shared<LogicalStreamScan>(std::make_shared<StreamSourceDefinition>(), std::vector<int>{0, 1, 2}, output);
+  if (name[0] == "fixed")
+    return std::make_shared<LogicalLocalRelation>(output, std::vector<std::shared_ptr<arrow::RecordBatch>>{});
+  const LogicalPtr stream = std::make_shared<LogicalStreamScan>(std::make_shared<StreamSourceDefinition>(),
+                                                                std::vector<int>{0, 1, 2}, output);
   return std::make_shared<LogicalEventTimeWatermark>(output[0], 10'000, stream);
 }
 
@@ -49,15 +50,19 @@ TEST(UpsertKeys, AreTheGroupingColumnsOfTheOutput) {
 }
 
 TEST(UpsertKeys, AreFollowedThroughProjectionsFiltersAndNames) {
-  EXPECT_EQ(keysOf("SELECT n * 2 AS twice, a AS b FROM (SELECT k AS a, count(*) AS n FROM events GROUP BY k) AS t WHERE n > 1"),
+  EXPECT_EQ(keysOf("SELECT n * 2 AS twice, a AS b FROM (SELECT k AS a, count(*) AS n FROM events GROUP BY k) "
+                   "AS t WHERE n > 1"),
             (Positions{{1}}));
   EXPECT_EQ(keysOf("SELECT k, count(*) FROM events GROUP BY k HAVING count(*) > 1"), (Positions{{0}}));
 }
 
 TEST(UpsertKeys, AWindowIsThereItselfOrByAnEnd) {
-  EXPECT_EQ(keysOf("SELECT window(ts, '5 minutes') AS w, k, count(*) FROM events GROUP BY window(ts, '5 minutes'), k"),
-            (Positions{{0, 1}}));
-  EXPECT_EQ(keysOf("SELECT w.start, k, n FROM (SELECT window(ts, '5 minutes') AS w, k, count(*) n FROM events GROUP BY w, k)"),
+  EXPECT_EQ(
+      keysOf(
+          "SELECT window(ts, '5 minutes') AS w, k, count(*) FROM events GROUP BY window(ts, '5 minutes'), k"),
+      (Positions{{0, 1}}));
+  EXPECT_EQ(keysOf("SELECT w.start, k, n FROM (SELECT window(ts, '5 minutes') AS w, k, count(*) n FROM "
+                   "events GROUP BY w, k)"),
             (Positions{{0, 1}}));
   EXPECT_EQ(keysOf("SELECT n, w.end AS until, w.start AS since FROM "
                    "(SELECT window(ts, '5 minutes') AS w, count(*) n FROM events GROUP BY w)"),
@@ -65,7 +70,8 @@ TEST(UpsertKeys, AWindowIsThereItselfOrByAnEnd) {
 }
 
 TEST(UpsertKeys, OtherStructsAreThereWithAllTheirMembers) {
-  const std::string grouped = " FROM (SELECT s, count(*) n FROM (SELECT named_struct('a', k, 'b', v) AS s FROM events) GROUP BY s)";
+  const std::string grouped =
+      " FROM (SELECT s, count(*) n FROM (SELECT named_struct('a', k, 'b', v) AS s FROM events) GROUP BY s)";
   EXPECT_EQ(keysOf("SELECT s.b, n, s.a" + grouped), (Positions{{0, 2}}));
   EXPECT_NE(refusalOf("SELECT s.b, n" + grouped).find("grouping column s"), std::string::npos);
 }
@@ -73,18 +79,24 @@ TEST(UpsertKeys, OtherStructsAreThereWithAllTheirMembers) {
 TEST(UpsertKeys, OneRowHasNoKeyAndPlainRowsHaveNone) {
   EXPECT_EQ(keysOf("SELECT count(*) FROM events"), (Positions{std::vector<int>{}}));
   EXPECT_EQ(keysOf("SELECT k, v FROM events WHERE v > 1"), std::nullopt);
-  EXPECT_EQ(keysOf("SELECT a.k FROM events a JOIN (SELECT k, count(*) FROM fixed GROUP BY k) b ON a.k = b.k"), std::nullopt);
+  EXPECT_EQ(keysOf("SELECT a.k FROM events a JOIN (SELECT k, count(*) FROM fixed GROUP BY k) b ON a.k = b.k"),
+            std::nullopt);
 }
 
 TEST(UpsertKeys, AMissingColumnIsNamed) {
   EXPECT_NE(refusalOf("SELECT count(*) FROM events GROUP BY k").find("grouping column k"), std::string::npos);
-  EXPECT_NE(refusalOf("SELECT upper(k), count(*) FROM events GROUP BY k").find("grouping column k"), std::string::npos);
-  EXPECT_NE(refusalOf("SELECT k, count(*) FROM events GROUP BY k, window(ts, '5 minutes')").find("grouping column window"),
+  EXPECT_NE(refusalOf("SELECT upper(k), count(*) FROM events GROUP BY k").find("grouping column k"),
+            std::string::npos);
+  EXPECT_NE(refusalOf("SELECT k, count(*) FROM events GROUP BY k, window(ts, '5 minutes')")
+                .find("grouping column window"),
             std::string::npos);
 }
 
 TEST(UpsertKeys, WhatMayMultiplyAGroupsRowIsRefused) {
-  EXPECT_NE(refusalOf("SELECT a.k, n FROM (SELECT k, count(*) n FROM events GROUP BY k) a JOIN fixed b ON a.k = b.k"), "none");
+  EXPECT_NE(
+      refusalOf(
+          "SELECT a.k, n FROM (SELECT k, count(*) n FROM events GROUP BY k) a JOIN fixed b ON a.k = b.k"),
+      "none");
 }
 
 }  // namespace

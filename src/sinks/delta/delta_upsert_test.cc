@@ -62,7 +62,9 @@ class RacingStore final : public FaultFileSystem {
 
 class DeltaUpsertTest : public testing::Test {
  protected:
-  DeltaUpsertTest() : memory_(makeMemoryFileSystem()), store_(std::make_shared<RacingStore>(memory_)) { start(); }
+  DeltaUpsertTest() : memory_(makeMemoryFileSystem()), store_(std::make_shared<RacingStore>(memory_)) {
+    start();
+  }
   ~DeltaUpsertTest() override { armFaultPoint(""); }
 
   // The query's run begins: nothing is remembered.
@@ -78,7 +80,8 @@ class DeltaUpsertTest : public testing::Test {
     return std::make_shared<delta::DeltaLog>(Location{memory_, "/t"});
   }
 
-  bool runBatch(int64_t id, const std::vector<std::vector<Row>>& tasks, const SchemaPtr& schema = groupsSchema()) {
+  bool runBatch(int64_t id, const std::vector<std::vector<Row>>& tasks,
+                const SchemaPtr& schema = groupsSchema()) {
     sink_->validate(OutputMode::Update, *schema);
     const auto write = sink_->beginBatch({id, kQuery, "run", OutputMode::Update, schema});
     if (!write) return false;
@@ -90,10 +93,13 @@ class DeltaUpsertTest : public testing::Test {
     write->commit();
     return true;
   }
-  bool runBatch(int64_t id, const std::vector<Row>& rows) { return runBatch(id, std::vector<std::vector<Row>>{rows}); }
+  bool runBatch(int64_t id, const std::vector<Row>& rows) {
+    return runBatch(id, std::vector<std::vector<Row>>{rows});
+  }
 
   // Makes the table as Spark's CREATE TABLE would.
-  void createTable(std::map<std::string, std::string> configuration, std::vector<std::string> partitionBy = {}) {
+  void createTable(std::map<std::string, std::string> configuration,
+                   std::vector<std::string> partitionBy = {}) {
     delta::Transaction transaction(others(), nullptr);
     delta::Metadata metadata;
     metadata.schemaString =
@@ -170,7 +176,8 @@ class DeltaUpsertTest : public testing::Test {
 TEST_F(DeltaUpsertTest, ATableMadeInUpdateModeTakesDeletionVectors) {
   ASSERT_TRUE(runBatch(0, {{1, 10}, {2, 20}}));
   EXPECT_EQ(rows(), (std::vector<Row>{{1, 10}, {2, 20}}));
-  // What Spark 4.2 with Delta 4.4 writes for CREATE TABLE … TBLPROPERTIES ('delta.enableDeletionVectors' = 'true').
+  // What Spark 4.2 with Delta 4.4 writes for CREATE TABLE … TBLPROPERTIES ('delta.enableDeletionVectors' =
+  // 'true').
   EXPECT_EQ(actionsOf(0, "protocol")[0],
             (json{{"minReaderVersion", 3},
                   {"minWriterVersion", 7},
@@ -187,7 +194,8 @@ TEST_F(DeltaUpsertTest, AChangedGroupTakesThePlaceOfItsEarlierRowInOneCommit) {
 
   const json info = actionsOf(1, "commitInfo")[0];
   EXPECT_EQ(info["operation"], "STREAMING UPDATE");
-  EXPECT_EQ(info["operationParameters"], (json{{"outputMode", "Update"}, {"queryId", kQuery}, {"epochId", "1"}}));
+  EXPECT_EQ(info["operationParameters"],
+            (json{{"outputMode", "Update"}, {"queryId", kQuery}, {"epochId", "1"}}));
   EXPECT_EQ(info["isBlindAppend"], false);
   EXPECT_EQ(info["readVersion"], 0);
   EXPECT_EQ(info["isolationLevel"], "Serializable");
@@ -249,7 +257,10 @@ TEST_F(DeltaUpsertTest, RowsOfSeveralTasksAreOneBatch) {
 
 TEST_F(DeltaUpsertTest, TwoRowsOfOneGroupInABatchAreABrokenInvariant) {
   ASSERT_TRUE(runBatch(0, {{1, 1}}));
-  EXPECT_EQ(conditionOf([&] { runBatch(1, std::vector<std::vector<Row>>{{{2, 1}}, {{2, 2}}}); }), "INTERNAL_ERROR");
+  EXPECT_EQ(conditionOf([&] {
+              runBatch(1, std::vector<std::vector<Row>>{{{2, 1}}, {{2, 2}}});
+            }),
+            "INTERNAL_ERROR");
   EXPECT_EQ(rows(), (std::vector<Row>{{1, 1}}));
   EXPECT_TRUE(orphans().empty());
 }
@@ -379,7 +390,8 @@ TEST_F(DeltaUpsertTest, OwnFilesAreNeverReadBack) {
 
 TEST_F(DeltaUpsertTest, AnAppendOnlyTableIsRefusedAtTheStart) {
   createTable({{"delta.appendOnly", "true"}});
-  EXPECT_EQ(conditionOf([&] { sink_->validate(OutputMode::Update, *groupsSchema()); }), "DELTA_CANNOT_MODIFY_APPEND_ONLY");
+  EXPECT_EQ(conditionOf([&] { sink_->validate(OutputMode::Update, *groupsSchema()); }),
+            "DELTA_CANNOT_MODIFY_APPEND_ONLY");
 }
 
 TEST_F(DeltaUpsertTest, AKeyOfAnotherTypeThanTheTablesIsRefusedAtTheStart) {
@@ -392,7 +404,53 @@ TEST_F(DeltaUpsertTest, AKeyOfAnotherTypeThanTheTablesIsRefusedAtTheStart) {
   DeltaStreamSink sink(log_, options, noCast);
   EXPECT_EQ(conditionOf([&] { sink.validate(OutputMode::Update, *parseSchemaDdl("g INT, n BIGINT")); }),
             "DELTA_FAILED_TO_MERGE_FIELDS");
-  EXPECT_EQ(conditionOf([&] { sink.validate(OutputMode::Update, *parseSchemaDdl("g BIGINT, n INT")); }), "none");
+  EXPECT_EQ(conditionOf([&] { sink.validate(OutputMode::Update, *parseSchemaDdl("g BIGINT, n INT")); }),
+            "none");
+}
+
+// Change data files as Spark 4.2 with Delta 4.4 writes them for UPDATE and MERGE:
+// _change_data/cdc-00000-<uuid>.c000…, the table's columns and _change_type.
+TEST_F(DeltaUpsertTest, TheChangeFeedHasWhatLeftAndWhatCame) {
+  createTable({{"delta.enableDeletionVectors", "true"}, {"delta.enableChangeDataFeed", "true"}});
+  ASSERT_TRUE(runBatch(0, {{1, 1}, {2, 1}, {3, 1}}));
+  EXPECT_TRUE(actionsOf(1, "cdc").empty()) << "rows that only come are read from the data file";
+  appendFromElsewhere({{2, 100}});
+  ASSERT_TRUE(runBatch(1, {{2, 2}, {3, 2}, {4, 2}}));
+  EXPECT_EQ(rows(), (std::vector<Row>{{1, 1}, {2, 2}, {3, 2}, {4, 2}}));
+  const auto files = actionsOf(3, "cdc");
+  ASSERT_EQ(files.size(), 1u);
+  const std::string path = files[0]["path"];
+  EXPECT_TRUE(path.starts_with("_change_data/cdc-00000-")) << path;
+  EXPECT_TRUE(path.ends_with(".c000.snappy.parquet")) << path;
+  EXPECT_EQ(files[0]["dataChange"], false);
+  ParquetFileReader reader(*memory_, "/t/" + path, parseSchemaDdl("g BIGINT, n BIGINT, _change_type STRING"));
+  std::multiset<std::string> changes;
+  while (const auto rows = reader.next().rows) {
+    for (int64_t row = 0; row < rows->num_rows(); ++row) {
+      std::string text;
+      for (const auto& column : rows->columns())
+        text += valueOrThrow(column->GetScalar(row))->ToString() + " ";
+      changes.insert(text);
+    }
+  }
+  EXPECT_EQ(changes,
+            (std::multiset<std::string>{"2 1 update_preimage ", "2 100 delete ", "3 1 update_preimage ",
+                                        "2 2 update_postimage ", "3 2 update_postimage ", "4 2 insert "}));
+  EXPECT_EQ(actionsOf(3, "commitInfo")[0]["operationMetrics"]["numAddedChangeFiles"], "1");
+}
+
+TEST_F(DeltaUpsertTest, TheChangeFeedOfAPartitionedTableIsInFoldersOfItsPartitions) {
+  createTable({{"delta.enableChangeDataFeed", "true"}}, {"n"});
+  ASSERT_TRUE(runBatch(0, {{1, 1}, {2, 1}}));
+  ASSERT_TRUE(runBatch(1, {{1, 2}}));
+  EXPECT_EQ(rows(), (std::vector<Row>{{1, 2}, {2, 1}}));
+  std::set<std::string> partitions;
+  for (const json& file : actionsOf(2, "cdc")) {
+    const std::string n = file["partitionValues"]["n"];
+    EXPECT_TRUE(file["path"].get<std::string>().starts_with("_change_data/n=" + n + "/cdc-"));
+    partitions.insert(n);
+  }
+  EXPECT_EQ(partitions, (std::set<std::string>{"1", "2"}));
 }
 
 // Another writer commits between locate and commit.
@@ -421,7 +479,8 @@ TEST_F(DeltaUpsertTest, RowsThatAnotherWriterMovedIntoALargerFileAreFoundThere) 
     ASSERT_TRUE(delta::compactSmallFiles(others(), rules));
   };
   ASSERT_TRUE(runBatch(4, {{1, 2}, {12, 2}, {20, 2}}));
-  EXPECT_EQ(rows(), (std::vector<Row>{{0, 1}, {1, 2}, {2, 1}, {3, 1}, {10, 1}, {11, 1}, {12, 2}, {13, 1}, {20, 2}}));
+  EXPECT_EQ(rows(),
+            (std::vector<Row>{{0, 1}, {1, 2}, {2, 1}, {3, 1}, {10, 1}, {11, 1}, {12, 2}, {13, 1}, {20, 2}}));
   EXPECT_EQ(version(), 5);
 }
 
@@ -448,6 +507,24 @@ TEST_F(DeltaUpsertTest, AnOverwriteMeanwhileLeavesItsRowsAndOurs) {
   store_->beforePut = [&] { appendFromElsewhere({{1, 7}, {5, 7}}, SaveMode::Overwrite); };
   ASSERT_TRUE(runBatch(1, {{1, 2}}));
   EXPECT_EQ(rows(), (std::vector<Row>{{1, 2}, {5, 7}}));
+}
+
+TEST_F(DeltaUpsertTest, AVacuumMeanwhileIsPassed) {
+  ASSERT_TRUE(runBatch(0, {{1, 1}}));
+  const std::string first = actionsOf(0, "add")[0]["path"];
+  ASSERT_TRUE(runBatch(1, {{1, 2}, {2, 2}}));
+  store_->beforePut = [&] {
+    for (const char* step : {"VACUUM START", "VACUUM END"}) {
+      const auto log = others();
+      delta::Transaction transaction(log, log->require());
+      transaction.setOperation({step, {}, {}, {}});
+      transaction.commit();
+      memory_->remove("/t/" + first);
+    }
+  };
+  ASSERT_TRUE(runBatch(2, {{1, 3}}));
+  EXPECT_EQ(rows(), (std::vector<Row>{{1, 3}, {2, 2}}));
+  EXPECT_EQ(version(), 4);
 }
 
 TEST_F(DeltaUpsertTest, ChangedMetadataEndsTheBatch) {
@@ -540,8 +617,9 @@ TEST_F(DeltaUpsertTest, ALargeFileOfMostlyDeletedRowsIsWrittenAnew) {
 // Crashes and lost answers.
 
 TEST_F(DeltaUpsertTest, AFailureAtAnyPointIsMadeUpForByTheReplay) {
-  for (const char* point : {"dataFile.before", "dataFile.during", "dataFile.after", "deletionVector.before", "deletionVector.after",
-                            "deltaCommit.before", "deltaCommit.temp", "deltaCommit.after"}) {
+  for (const char* point :
+       {"dataFile.before", "dataFile.during", "dataFile.after", "deletionVector.before",
+        "deletionVector.after", "deltaCommit.before", "deltaCommit.temp", "deltaCommit.after"}) {
     memory_->removeTree("/t");
     start();
     std::vector<Row> first;

@@ -101,9 +101,6 @@ DeltaWrite::DeltaWrite(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr 
 // What can be known at the start of a query must not end it in the middle.
 void DeltaWrite::settleUpsert() {
   delta::checkRemovesRows(metadata_, log_->table().uri());
-  if (delta::tableFlag(metadata_, delta::kEnableChangeDataFeed)) {
-    throw unsupported("update mode into a Delta table with change data feed (delta.enableChangeDataFeed)");
-  }
   for (const std::string& name : request_.upsertKey->names()) {
     const auto typeIn = [&](const Schema& schema) {
       return schema.fields()[static_cast<size_t>(schema.fieldIndex(name, /*caseSensitive=*/false))].type;
@@ -118,8 +115,10 @@ void DeltaWrite::settleUpsert() {
                             name, query->sqlString(), table->sqlString()),
                 {{"currentField", name}, {"updateField", name}});
   }
-  upsert_ = std::make_unique<delta::Upsert>(request_.upsertKey,
-                                            delta::makeTableLayout(log_->table(), metadata_, plan_.tableSchema));
+  std::optional<delta::DataFileLayout> changes;
+  if (delta::tableFlag(metadata_, delta::kEnableChangeDataFeed)) changes = layout_;
+  upsert_ = std::make_unique<delta::Upsert>(
+      request_.upsertKey, delta::makeTableLayout(log_->table(), metadata_, plan_.tableSchema), std::move(changes));
 }
 
 void DeltaWrite::settleSchema(const delta::CastFunction& cast) {
@@ -255,7 +254,7 @@ void DeltaWrite::planAppend(delta::Transaction& transaction) {
 
 void DeltaWrite::planUpsert(delta::Transaction& transaction) {
   try {
-    fillUpsertMetrics(upsert_->plan(transaction, files_));
+    fillUpsertMetrics(upsert_->plan(transaction, files_, log_->clock().nowMillis()));
   } catch (...) {
     abort();
     throw;
@@ -275,7 +274,8 @@ void DeltaWrite::fillUpsertMetrics(const delta::RemovalMetrics& removal) {
                                 {"numCopiedRows", removal.numCopiedRows},
                                 {"numDeletionVectorsAdded", removal.numDeletionVectorsAdded},
                                 {"numDeletionVectorsUpdated", removal.numDeletionVectorsUpdated},
-                                {"numDeletionVectorsRemoved", removal.numDeletionVectorsRemoved}};
+                                {"numDeletionVectorsRemoved", removal.numDeletionVectorsRemoved},
+                                {"numAddedChangeFiles", removal.numAddedChangeFiles}};
 }
 
 void DeltaWrite::abort() noexcept {

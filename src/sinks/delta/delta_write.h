@@ -29,7 +29,7 @@ struct DeltaWriteOptions {
   std::optional<std::string> userMetadata;
   std::optional<std::string> txnAppId;  // batch only: an idempotent write
   std::optional<int64_t> txnVersion;
-  bool compactBehind = false;  // small files are merged in the background
+  bool compactBehind = false;                  // small files are merged in the background
   std::optional<std::vector<int>> keyColumns;  // streams in update mode only: see WriteDefinition
 
   // mergeSchema, overwriteSchema, partitionOverwriteMode, maxRecordsPerFile, userMetadata, txnAppId,
@@ -52,7 +52,8 @@ struct DeltaWriteRequest {
     bool keepNullability = false;  // of `schema`; else every column may be null
   };
   std::optional<NewTable> newTable;
-  // Rows take the place of those with the same key; null: they are only added. Kept by a query over its batches.
+  // Rows take the place of those with the same key; null: they are only added. Kept by a query over its
+  // batches.
   std::shared_ptr<delta::UpsertKey> upsertKey;
 };
 
