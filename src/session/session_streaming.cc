@@ -15,6 +15,7 @@
 #include "common/uuid.h"
 #include "expr/aggregate.h"
 #include "plan/analyze/streaming_rules.h"
+#include "plan/analyze/upsert_keys.h"
 #include "plan/logical/join.h"
 #include "session/session.h"
 #include "session/statement_session.h"
@@ -148,7 +149,9 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   write.ansi = flag("spark.sql.ansi.enabled");
 
   std::string format = start.format().empty() ? setting("spark.sql.sources.default") : start.format();
-  if (start.has_table_name() && !start.table_name().empty()) aimAtTable(start, plan, &format, &write);
+  const bool toTable = start.has_table_name() && !start.table_name().empty();
+  if (mode == OutputMode::Update && (toTable || equalsIgnoreCase(format, "delta"))) write.keyColumns = upsertKeyColumns(*plan);
+  if (toTable) aimAtTable(start, plan, &format, &write);
   StreamingQueryDefinition definition;
   if (!start.query_name().empty()) definition.name = start.query_name();
   definition.mode = mode;
@@ -234,6 +237,8 @@ void Session::aimAtTable(const proto::WriteStreamOperationStart& start, const Lo
     table.partitionedBy = write->partitionColumns;
     table.location = write->path;
     table.ifNotExists = true;
+    // As the sink makes its own.
+    if (write->keyColumns) table.properties["delta.enableDeletionVectors"] = "true";
     createTable(table, session);
   }
   const TableTarget target = requireTable(table.name, session, "writeStream");
