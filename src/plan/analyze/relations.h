@@ -90,9 +90,12 @@ class RelationAnalyzer {
   std::vector<std::pair<std::string, LogicalPtr>> namedRelations_;  // the innermost last
   BatchContext constants_;  // for values that analysis itself needs
   std::map<std::string, std::string> metricsOfName_;  // that observe() has been asked for so far
-  bool isSqlText_ = false;  // what is analyzed stands in a SQL text
   int depth_ = 0;
 };
+
+// SELECT DISTINCT and set operations: over a stream an aggregation, in its state and its rules for output modes, where
+// DataFrame.distinct() is a deduplication.
+LogicalPtr distinctRows(const LogicalPtr& child);
 
 // Groups and results as a LogicalAggregate: grouping expressions get names, results refer to them. A DataFrame's
 // aggregate has its grouping columns before the results.

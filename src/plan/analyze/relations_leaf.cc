@@ -215,10 +215,7 @@ LogicalPtr RelationAnalyzer::sqlText(const proto::Relation& relation) {
   const SqlArguments arguments(relation.sql(), context_.functions.timeZone);
   proto::Relation parsed;
   sql::parseQuery(relation.sql().query(), &parsed, arguments.options());
-  const bool outside = std::exchange(isSqlText_, true);
-  LogicalPtr plan = analyze(parsed);
-  isSqlText_ = outside;
-  return plan;
+  return analyze(parsed);
 }
 
 LogicalPtr RelationAnalyzer::tableFunction(const proto::Relation& relation) {

@@ -112,15 +112,13 @@ void refuseMaps(const LogicalNode& plan) {
   }
 }
 
-// SELECT DISTINCT and set operations. Over a stream they are an aggregation to Spark, in its state and its rules for output modes,
-// where DataFrame.distinct() is a deduplication.
+}  // namespace
+
 LogicalPtr distinctRows(const LogicalPtr& child) {
   if (!child->isStreaming()) return std::make_shared<LogicalDeduplicate>(child->output(), child);
   const std::vector<ExpressionPtr> columns(child->output().begin(), child->output().end());
   return std::make_shared<LogicalAggregate>(columns, columns, child);
 }
-
-}  // namespace
 
 LogicalPtr makeAggregate(const std::vector<ExpressionPtr>& grouping, std::vector<ExpressionPtr> results, const LogicalPtr& child) {
   std::vector<ExpressionPtr> groups;
@@ -207,7 +205,6 @@ LogicalPtr RelationAnalyzer::deduplicate(const proto::Relation& relation) {
   LogicalPtr child = withoutHiddenColumns(analyze(message.input()));
   std::vector<AttributePtr> keys;
   if (message.all_columns_as_keys()) {
-    if (isSqlText_) return distinctRows(child);
     keys = child->output();
   } else {
     const Scope scope = scopeOf(*child);
