@@ -73,7 +73,6 @@ void refuseState(const LogicalNode& node, OutputMode mode) {
       if (mode != OutputMode::Complete) throw unsupported("limit over a stream");
       break;
     case LogicalKind::Join:
-      if (node.children()[0]->isStreaming() && node.children()[1]->isStreaming()) throw unsupported("A join of two streams");
       if (static_cast<const LogicalJoin&>(node).eachOnce()) throw unsupported("INTERSECT ALL and EXCEPT ALL over a stream");
       break;
     default: break;

@@ -38,6 +38,15 @@ LogicalPtr pruneScan(const Scan& scan, const Ids& needed, const std::function<Lo
   return make(std::move(columns), std::move(output));
 }
 
+// The node without the columns that nobody needs.
+LogicalPtr only(const LogicalPtr& node, const Ids& needed) {
+  std::vector<ExpressionPtr> kept;
+  for (const AttributePtr& column : node->output()) {
+    if (needed.contains(column->id())) kept.push_back(column);
+  }
+  return kept.size() == node->output().size() ? node : std::make_shared<LogicalProject>(std::move(kept), node);
+}
+
 LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
   switch (node->kind()) {
     case LogicalKind::TableScan: {
@@ -80,7 +89,13 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
       const auto& join = static_cast<const LogicalJoin&>(*node);
       Ids below = needed;
       if (join.condition()) addReferences(*join.condition(), &below);
-      return node->withChildren({prune(join.left(), below), prune(join.right(), below)});
+      LogicalPtr left = prune(join.left(), below), right = prune(join.right(), below);
+      // Their rows are kept as state: what only the operators below used is none of it.
+      if (left->isStreaming() && right->isStreaming()) {
+        left = only(left, below);
+        right = only(right, below);
+      }
+      return node->withChildren({std::move(left), std::move(right)});
     }
     case LogicalKind::TimeWindow: {
       Ids below = needed;

@@ -31,18 +31,20 @@ std::string textOf(const OperatorNames& names) {
   return text + "]";
 }
 
-void checkAggregationFormat(const std::map<std::string, std::string>& configuration) {
-  const auto found = configuration.find("spark.sql.streaming.aggregation.stateFormatVersion");
+// `kind`: whose setting names the version.
+void checkFormat(const std::map<std::string, std::string>& configuration, const std::string& kind) {
+  const auto found = configuration.find("spark.sql.streaming." + kind + ".stateFormatVersion");
   // A log that does not name the version is older than version 2.
   const std::string version = found == configuration.end() ? "1" : found->second;
-  if (version != "2") throw unsupported("The state of aggregations in format " + version);
+  if (version != "2") throw unsupported("The state of an operator of the kind '" + kind + "' in format " + version);
 }
 
 }  // namespace
 
 QueryState::QueryState(const PhysicalNode& plan, StateContext context) : plan_(plan), context_(std::move(context)) {
   for (const StatefulNode* node : statefulNodes(plan)) {
-    if (node->operatorName() == "stateStoreSave") checkAggregationFormat(context_.configuration);
+    if (node->operatorName() == "stateStoreSave") checkFormat(context_.configuration, "aggregation");
+    if (node->operatorName() == "symmetricHashJoin") checkFormat(context_.configuration, "join");
     operators_.push_back(std::make_unique<OperatorState>(*node, context_));
   }
 }
