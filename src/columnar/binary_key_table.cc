@@ -1,15 +1,64 @@
 #include "columnar/binary_key_table.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "columnar/key_hash.h"
 
 namespace thalweg {
 namespace {
 
 constexpr size_t kFirstSlots = 64;
+constexpr size_t kFirstChunk = 4 << 10;
+constexpr size_t kLargestChunk = 1 << 20;
 // Bytes of removed keys below this are not worth copying the others.
-constexpr size_t kCompactAbove = 1 << 20;
+constexpr int64_t kCompactAbove = 1 << 20;
+// Keys whose memory is on its way at the same time.
+constexpr size_t kBlock = 32;
+
+// Eight bytes of a key from `depth` on as a number that sorts as they do; zeros beyond its end.
+uint64_t bytesAt(std::string_view key, size_t depth) {
+  uint64_t bytes = 0;
+  if (depth < key.size()) std::memcpy(&bytes, key.data() + depth, std::min<size_t>(8, key.size() - depth));
+  return __builtin_bswap64(bytes);
+}
+
+struct SortedKey {
+  uint64_t bytes;
+  uint32_t number;
+};
+
+// Sorts keys that agree before `depth`, eight bytes at a time: rows share long stretches, and a comparison of whole
+// keys would go through memory for each of them again and again.
+void sortFrom(size_t depth, std::span<SortedKey> keys, const BinaryKeyTable& table) {
+  for (SortedKey& key : keys) key.bytes = bytesAt(table.key(key.number), depth);
+  std::sort(keys.begin(), keys.end(), [](const SortedKey& a, const SortedKey& b) { return a.bytes < b.bytes; });
+  for (auto run = keys.begin(); run != keys.end();) {
+    const auto end = std::find_if(run, keys.end(), [&](const SortedKey& key) { return key.bytes != run->bytes; });
+    // A key that ends here comes before those that go on, of which the zeros may be real.
+    const auto longer = std::partition(run, end, [&](const SortedKey& key) { return table.key(key.number).size() <= depth + 8; });
+    std::sort(run, longer, [&](const SortedKey& a, const SortedKey& b) { return table.key(a.number).size() < table.key(b.number).size(); });
+    if (end - longer > 1) sortFrom(depth + 8, {longer, end}, table);
+    run = end;
+  }
+}
 
 }  // namespace
+
+const char* BinaryKeyTable::Arena::copy(std::string_view bytes) {
+  if (left_ < bytes.size()) {
+    const size_t usual = std::clamp(static_cast<size_t>(memoryBytes_), kFirstChunk, kLargestChunk);
+    left_ = std::max(usual, bytes.size());
+    chunks_.push_back(std::make_unique_for_overwrite<char[]>(left_));
+    memoryBytes_ += static_cast<int64_t>(left_);
+    end_ = chunks_.back().get() + left_;
+  }
+  char* place = end_ - left_;
+  std::memcpy(place, bytes.data(), bytes.size());
+  left_ -= bytes.size();
+  usedBytes_ += static_cast<int64_t>(bytes.size());
+  return place;
+}
 
 BinaryKeyTable::BinaryKeyTable() : slots_(kFirstSlots, Slot{0, kFree}) {}
 
@@ -17,13 +66,17 @@ BinaryKeyTable::BinaryKeyTable() : slots_(kFirstSlots, Slot{0, kFree}) {}
 size_t BinaryKeyTable::slotOf(std::string_view key, uint64_t hash) const {
   const size_t mask = slots_.size() - 1;
   size_t at = hash & mask;
-  while (slots_[at].number != kFree && !(slots_[at].hash == hash && this->key(slots_[at].number) == key))
+  while (slots_[at].number != kFree && !(slots_[at].tag == tagOf(hash) && this->key(slots_[at].number) == key))
     at = (at + 1) & mask;
   return at;
 }
 
 uint32_t BinaryKeyTable::findOrAdd(std::string_view key, bool* added) {
-  const uint64_t hash = hashKeyBytes(key);
+  reserveSlots(static_cast<size_t>(size()) + 1);
+  return findOrAdd(key, hashKeyBytes(key), added);
+}
+
+uint32_t BinaryKeyTable::findOrAdd(std::string_view key, uint64_t hash, bool* added) {
   const size_t at = slotOf(key, hash);
   *added = slots_[at].number == kFree;
   if (!*added) return slots_[at].number;
@@ -35,12 +88,42 @@ uint32_t BinaryKeyTable::findOrAdd(std::string_view key, bool* added) {
     number = freeNumbers_.back();
     freeNumbers_.pop_back();
   }
-  keys_[number] = {arena_.size(), static_cast<uint32_t>(key.size())};
-  arena_.append(key);
+  keys_[number] = {arena_.copy(key), static_cast<uint32_t>(key.size())};
   liveBytes_ += static_cast<int64_t>(key.size());
-  slots_[at] = {hash, number};
-  if (static_cast<size_t>(size()) * 2 > slots_.size()) resizeSlots(slots_.size() * 2);
+  slots_[at] = {tagOf(hash), number};
   return number;
+}
+
+// A key costs up to three misses of the cache, one after the other: its slot, where its bytes are, the bytes.
+// A block of keys takes each of the three steps together.
+void BinaryKeyTable::findOrAdd(std::span<const std::string_view> keys, std::vector<uint32_t>* numbers,
+                               std::vector<uint32_t>* added) {
+  numbers->resize(keys.size());
+  added->clear();
+  uint64_t hashes[kBlock];
+  uint32_t candidates[kBlock];
+  for (size_t begin = 0; begin < keys.size(); begin += kBlock) {
+    const auto block = keys.subspan(begin, std::min(kBlock, keys.size() - begin));
+    reserveSlots(static_cast<size_t>(size()) + block.size());
+    const size_t mask = slots_.size() - 1;
+    for (size_t i = 0; i < block.size(); ++i) {
+      hashes[i] = hashKeyBytes(block[i]);
+      __builtin_prefetch(&slots_[hashes[i] & mask]);
+    }
+    for (size_t i = 0; i < block.size(); ++i) {
+      const Slot& slot = slots_[hashes[i] & mask];
+      candidates[i] = slot.number != kFree && slot.tag == tagOf(hashes[i]) ? slot.number : kFree;
+      if (candidates[i] != kFree) __builtin_prefetch(&keys_[candidates[i]]);
+    }
+    for (size_t i = 0; i < block.size(); ++i) {
+      if (candidates[i] != kFree) __builtin_prefetch(keys_[candidates[i]].bytes);
+    }
+    for (size_t i = 0; i < block.size(); ++i) {
+      bool isNew = false;
+      (*numbers)[begin + i] = findOrAdd(block[i], hashes[i], &isNew);
+      if (isNew) added->push_back(static_cast<uint32_t>(begin + i));
+    }
+  }
 }
 
 void BinaryKeyTable::remove(uint32_t number) {
@@ -50,7 +133,7 @@ void BinaryKeyTable::remove(uint32_t number) {
   // Keys behind the hole move into it where that is nearer to the slot of their hash, so that no probe ends
   // too early.
   for (size_t at = (hole + 1) & mask; slots_[at].number != kFree; at = (at + 1) & mask) {
-    const size_t home = slots_[at].hash & mask;
+    const size_t home = hashKeyBytes(key(slots_[at].number)) & mask;
     if (((at - home) & mask) < ((at - hole) & mask)) continue;
     slots_[hole] = slots_[at];
     hole = at;
@@ -59,29 +142,27 @@ void BinaryKeyTable::remove(uint32_t number) {
   liveBytes_ -= keys_[number].size;
   keys_[number] = Key();
   freeNumbers_.push_back(number);
-  if (arena_.size() > kCompactAbove && arena_.size() > 2 * static_cast<size_t>(liveBytes_)) compact();
+  if (arena_.usedBytes() > kCompactAbove && arena_.usedBytes() > 2 * liveBytes_) compact();
 }
 
-void BinaryKeyTable::resizeSlots(size_t count) {
-  std::vector<Slot> old(count, Slot{0, kFree});
-  old.swap(slots_);
+// Room for so many keys: two thirds of the slots at most are taken.
+void BinaryKeyTable::reserveSlots(size_t keys) {
+  if (keys * 3 <= slots_.size() * 2) return;
+  slots_.assign(slots_.size() * 2, Slot{0, kFree});
   const size_t mask = slots_.size() - 1;
-  for (const Slot& slot : old) {
-    if (slot.number == kFree) continue;
-    size_t at = slot.hash & mask;
+  for (uint32_t number = 0; number < keys_.size(); ++number) {
+    if (!isLive(number)) continue;
+    const uint64_t hash = hashKeyBytes(key(number));
+    size_t at = hash & mask;
     while (slots_[at].number != kFree) at = (at + 1) & mask;
-    slots_[at] = slot;
+    slots_[at] = {tagOf(hash), number};
   }
 }
 
 void BinaryKeyTable::compact() {
-  std::string live;
-  live.reserve(static_cast<size_t>(liveBytes_) * 2);
+  Arena live;
   for (Key& key : keys_) {
-    if (key.size == kFree) continue;
-    const size_t offset = live.size();
-    live.append(arena_, key.offset, key.size);
-    key.offset = offset;
+    if (key.size != kFree) key.bytes = live.copy({key.bytes, key.size});
   }
   arena_ = std::move(live);
 }
@@ -95,9 +176,23 @@ std::vector<uint32_t> BinaryKeyTable::liveNumbers() const {
   return numbers;
 }
 
+std::vector<uint32_t> BinaryKeyTable::sortedNumbers() const {
+  std::vector<SortedKey> keys;
+  keys.reserve(static_cast<size_t>(size()));
+  for (uint32_t number = 0; number < keys_.size(); ++number) {
+    if (isLive(number)) keys.push_back({0, number});
+  }
+  sortFrom(0, keys, *this);
+  std::vector<uint32_t> numbers;
+  numbers.reserve(keys.size());
+  for (const SortedKey& key : keys) numbers.push_back(key.number);
+  return numbers;
+}
+
 int64_t BinaryKeyTable::memoryBytes() const {
   return static_cast<int64_t>(slots_.capacity() * sizeof(Slot) + keys_.capacity() * sizeof(Key) +
-                              freeNumbers_.capacity() * sizeof(uint32_t) + arena_.capacity());
+                              freeNumbers_.capacity() * sizeof(uint32_t)) +
+         arena_.memoryBytes();
 }
 
 }  // namespace thalweg

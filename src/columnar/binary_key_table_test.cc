@@ -1,5 +1,6 @@
 #include "columnar/binary_key_table.h"
 
+#include <algorithm>
 #include <map>
 #include <random>
 
@@ -51,6 +52,58 @@ TEST(BinaryKeyTable, HoldsWhatAMapHolds) {
   ASSERT_EQ(table.size(), static_cast<int64_t>(model.size()));
   for (const auto& [key, number] : model) ASSERT_EQ(table.key(number), key);
   EXPECT_LE(table.numbersEnd(), 5000);
+}
+
+// Blocks that are not full, keys that come twice in one, and a table that grows between blocks.
+TEST(BinaryKeyTable, NumbersManyAsOneByOne) {
+  BinaryKeyTable together, oneByOne;
+  std::mt19937 random(11);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<std::string> texts;
+    for (size_t i = random() % 100; i > 0; --i) texts.push_back(std::to_string(random() % 2000));
+    const std::vector<std::string_view> keys(texts.begin(), texts.end());
+    std::vector<uint32_t> numbers, added, expected, expectedAdded;
+    together.findOrAdd(keys, &numbers, &added);
+    for (uint32_t i = 0; i < keys.size(); ++i) {
+      bool isNew = false;
+      expected.push_back(oneByOne.findOrAdd(keys[i], &isNew));
+      if (isNew) expectedAdded.push_back(i);
+    }
+    ASSERT_EQ(numbers, expected);
+    ASSERT_EQ(added, expectedAdded);
+    if (numbers.empty()) continue;
+    together.remove(numbers[0]);
+    oneByOne.remove(numbers[0]);
+  }
+}
+
+// Keys that end inside and at the end of eight bytes, with and without zeros behind, and long ones that differ late.
+TEST(BinaryKeyTable, SortsByBytes) {
+  using namespace std::string_literals;
+  BinaryKeyTable table;
+  std::vector<std::string> keys = {""s, "\0"s, "\0\0\0\0\0\0\0\0"s, "\0\0\0\0\0\0\0\0\0"s, "a"s, "a\0"s, "\xff"s, "abcdefgh"s, "abcdefgh\0"s, "abcdefghi"s};
+  std::mt19937 random(3);
+  for (int i = 0; i < 3000; ++i) keys.push_back(std::string(24, 'k') + std::to_string(random() % 900) + std::string(random() % 20, '\0'));
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  std::vector<std::string> shuffled = keys;
+  std::shuffle(shuffled.begin(), shuffled.end(), random);
+  bool added = false;
+  for (const std::string& key : shuffled) table.findOrAdd(key, &added);
+  std::vector<std::string> sorted;
+  for (const uint32_t number : table.sortedNumbers()) sorted.emplace_back(table.key(number));
+  EXPECT_EQ(sorted, keys);
+}
+
+// Of a key as large as a record of Kafka may be, and of many small ones after it.
+TEST(BinaryKeyTable, TakesKeysOfAnySize) {
+  BinaryKeyTable table;
+  bool added = false;
+  const std::string large(5 << 20, 'x');
+  table.findOrAdd(large, &added);
+  for (int i = 0; i < 1000; ++i) table.findOrAdd(std::to_string(i), &added);
+  EXPECT_EQ(table.key(0), large);
+  EXPECT_EQ(table.key(1000), "999");
 }
 
 }  // namespace

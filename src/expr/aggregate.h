@@ -47,6 +47,7 @@ class AggregateCall final : public Expression {
     DataTypePtr type;
     bool nullable = true;
     bool distinct = false;
+    bool orderMatters = false;  // of a group's values: the last one, a list of them
     Factory make;
     std::string text;  // as Spark prints the call, where it is not name(a, b)
   };

@@ -6,6 +6,7 @@
 #include "common/error.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
+#include "types/text/calendar.h"
 
 namespace thalweg {
 namespace {
@@ -15,6 +16,12 @@ DataTypePtr windowTypeOf(const DataTypePtr& time) {
 }
 
 }  // namespace
+
+int64_t lastWindowStart(int64_t time, const TimeWindowSpec& spec) {
+  const auto sinceStart = static_cast<int64_t>(static_cast<uint64_t>(time) - static_cast<uint64_t>(spec.start));
+  return static_cast<int64_t>(static_cast<uint64_t>(floorDivide(sinceStart, spec.slide)) * static_cast<uint64_t>(spec.slide) +
+                              static_cast<uint64_t>(spec.start));
+}
 
 TimeWindow::TimeWindow(ExpressionPtr time, const TimeWindowSpec& spec)
     : Expression(ExpressionKind::TimeWindow, windowTypeOf(time->type()), false, {time}), spec_(spec) {}

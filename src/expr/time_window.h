@@ -15,6 +15,9 @@ struct TimeWindowSpec {
   bool operator==(const TimeWindowSpec&) const = default;
 };
 
+// The start of the latest window that holds a time. Times at the ends of the range wrap around, as Java's do.
+int64_t lastWindowStart(int64_t time, const TimeWindowSpec& spec);
+
 // The windows of a time: struct<start, end>. One row has duration/slide of them, so that no value can stand for it: the
 // analyzer puts a LogicalTimeWindow below the operator that has one. Never evaluated.
 class TimeWindow final : public Expression {

@@ -27,7 +27,8 @@ ClientHandle::Settings fetchSettings(const KafkaClientConfig& config, const Kafk
       {"enable.partition.eof", "true"},
       {"auto.offset.reset", "error"},
       {"enable.metrics.push", "false"},
-      {"fetch.queue.backoff.ms", "0"},
+      // How often a full queue is looked at again; 0 makes the broker's thread spin while a batch is worked on.
+      {"fetch.queue.backoff.ms", "1"},
       {"queued.max.messages.kbytes", std::to_string(share >> 10)},
       {"queued.min.messages", std::to_string(std::clamp<int64_t>(share / kMessageBytes, 100, 100'000))},
   };

@@ -43,6 +43,8 @@ struct StateLoad {
   int64_t snapshotVersion = 0;  // 0: none, from the first change file on
   int64_t numChangeFiles = 0;
   int64_t numUnusableSnapshots = 0;  // newer ones that were passed over; each is in the log with its reason
+  int64_t snapshotBytes = 0;         // of keys and values in the snapshot
+  int64_t changeBytes = 0;           // and in the change files after it
 };
 
 struct StateVersions {

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include <arrow/io/interfaces.h>
 
@@ -20,6 +21,22 @@ std::optional<int64_t> versionOf(std::string_view stem) {
   if (end != stem.data() + stem.size() && *end != '_') return std::nullopt;
   return version;
 }
+
+// Passes on what it receives and counts its bytes.
+class CountingReceiver final : public StateReceiver {
+ public:
+  explicit CountingReceiver(StateReceiver& receiver) : receiver_(receiver) {}
+  void restart() override { receiver_.restart(); }
+  void apply(const StateChange& change) override {
+    bytes_ += static_cast<int64_t>(change.key.size() + change.value.size());
+    receiver_.apply(change);
+  }
+  int64_t takeBytes() { return std::exchange(bytes_, 0); }
+
+ private:
+  StateReceiver& receiver_;
+  int64_t bytes_ = 0;
+};
 
 }  // namespace
 
@@ -103,11 +120,15 @@ StateLoad VersionedStateFiles::loadFrom(int64_t snapshot, int64_t version,
     if (filesOf(number).changes.empty())
       throw missingChanges(folder_ + "/" + std::to_string(number) + "." + extensions_.changes);
   }
-  receiver.restart();
-  if (snapshot > 0) readSnapshot(filesOf(snapshot).snapshot, receiver);
+  CountingReceiver counting(receiver);
+  StateLoad loaded{snapshot, version - snapshot};
+  counting.restart();
+  if (snapshot > 0) readSnapshot(filesOf(snapshot).snapshot, counting);
+  loaded.snapshotBytes = counting.takeBytes();
   for (int64_t number = snapshot + 1; number <= version; ++number)
-    readChanges(filesOf(number).changes, receiver);
-  return {snapshot, version - snapshot, 0};
+    readChanges(filesOf(number).changes, counting);
+  loaded.changeBytes = counting.takeBytes();
+  return loaded;
 }
 
 void VersionedStateFiles::writeChanges(int64_t version, const std::vector<StateChange>& changes) {

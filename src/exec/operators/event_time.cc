@@ -16,13 +16,6 @@ namespace {
 
 constexpr int64_t kMicrosPerMilli = 1000;
 
-// The start of the latest window that holds a time.
-int64_t lastStart(int64_t time, const TimeWindowSpec& spec) {
-  const auto sinceStart = static_cast<int64_t>(static_cast<uint64_t>(time) - static_cast<uint64_t>(spec.start));
-  return static_cast<int64_t>(static_cast<uint64_t>(floorDivide(sinceStart, spec.slide)) * static_cast<uint64_t>(spec.slide) +
-                              static_cast<uint64_t>(spec.start));
-}
-
 constexpr size_t kOutputRows = 65536;
 
 class TimeWindowReader final : public BatchReader {
@@ -59,7 +52,7 @@ class TimeWindowReader final : public BatchReader {
     if (times.IsValid(row_)) {
       // Times at the ends of the range wrap around, as Java's do.
       const auto time = static_cast<uint64_t>(times.Value(row_));
-      uint64_t start = start_.value_or(static_cast<uint64_t>(lastStart(times.Value(row_), spec_)));
+      uint64_t start = start_.value_or(static_cast<uint64_t>(lastWindowStart(times.Value(row_), spec_)));
       for (; time - start < static_cast<uint64_t>(spec_.duration); start -= static_cast<uint64_t>(spec_.slide)) {
         if (rows->size() == kOutputRows) {
           start_ = start;
@@ -84,7 +77,9 @@ class TimeWindowReader final : public BatchReader {
     for (const int64_t start : starts) {
       ends.UnsafeAppend(static_cast<int64_t>(static_cast<uint64_t>(start) + static_cast<uint64_t>(spec_.duration)));
     }
-    arrow::ArrayVector columns = takeRows(input, rows, context_.memoryPool())->columns();
+    // Windows that do not overlap give most batches as they are.
+    const bool all = static_cast<int64_t>(rows.size()) == input->num_rows() && spec_.slide == spec_.duration;
+    arrow::ArrayVector columns = all ? input->columns() : takeRows(input->columns(), rows, context_.memoryPool());
     const auto numRows = static_cast<int64_t>(rows.size());
     arrow::ArrayVector bounds = {valueOrThrow(begins.Finish()), valueOrThrow(ends.Finish())};
     columns.push_back(std::make_shared<arrow::StructArray>(type, numRows, std::move(bounds)));

@@ -19,14 +19,6 @@ std::vector<int32_t> allRows(int64_t count) {
   return rows;
 }
 
-Arrays evaluateAll(const std::vector<ExpressionPtr>& expressions, const arrow::RecordBatch& batch,
-                   const Selection& selection, const EvaluationContext& context) {
-  Arrays arrays;
-  for (const ExpressionPtr& expression : expressions)
-    arrays.push_back(evaluateToArray(*expression, batch, selection, context));
-  return arrays;
-}
-
 }  // namespace
 
 Aggregators makeAggregators(const Aggregates& aggregates) {
@@ -39,6 +31,14 @@ std::vector<DataTypePtr> typesOf(const std::vector<ExpressionPtr>& expressions) 
   std::vector<DataTypePtr> types;
   for (const ExpressionPtr& expression : expressions) types.push_back(expression->type());
   return types;
+}
+
+Arrays evaluateAll(const std::vector<ExpressionPtr>& expressions, const arrow::RecordBatch& batch,
+                   const Selection& selection, const EvaluationContext& context) {
+  Arrays arrays;
+  for (const ExpressionPtr& expression : expressions)
+    arrays.push_back(evaluateToArray(*expression, batch, selection, context));
+  return arrays;
 }
 
 std::vector<uint32_t> allGroups(int64_t count) {

@@ -17,6 +17,8 @@ using Aggregators = std::vector<std::unique_ptr<Aggregator>>;
 
 Aggregators makeAggregators(const Aggregates& aggregates);
 std::vector<DataTypePtr> typesOf(const std::vector<ExpressionPtr>& expressions);
+std::vector<std::shared_ptr<arrow::Array>> evaluateAll(const std::vector<ExpressionPtr>& expressions, const arrow::RecordBatch& batch,
+                                                       const Selection& selection, const EvaluationContext& context);
 // 0 … count − 1: all groups, or all rows.
 std::vector<uint32_t> allGroups(int64_t count);
 

@@ -45,13 +45,17 @@ std::string PhysicalFilter::describe() const { return "Filter " + condition_->to
 
 std::shared_ptr<arrow::RecordBatch> takeRows(const std::shared_ptr<arrow::RecordBatch>& batch, const std::vector<int32_t>& rows,
                                              arrow::MemoryPool* pool) {
+  return arrow::RecordBatch::Make(batch->schema(), static_cast<int64_t>(rows.size()), takeRows(batch->columns(), rows, pool));
+}
+
+arrow::ArrayVector takeRows(const arrow::ArrayVector& columns, const std::vector<int32_t>& rows, arrow::MemoryPool* pool) {
   const auto indices = std::make_shared<arrow::Int32Array>(static_cast<int64_t>(rows.size()), arrow::Buffer::Wrap(rows));
   arrow::compute::ExecContext context(pool);
-  arrow::ArrayVector columns;
-  for (const auto& column : batch->columns()) {
-    columns.push_back(valueOrThrow(arrow::compute::Take(*column, *indices, arrow::compute::TakeOptions::NoBoundsCheck(), &context)));
+  arrow::ArrayVector taken;
+  for (const auto& column : columns) {
+    taken.push_back(valueOrThrow(arrow::compute::Take(*column, *indices, arrow::compute::TakeOptions::NoBoundsCheck(), &context)));
   }
-  return arrow::RecordBatch::Make(batch->schema(), static_cast<int64_t>(rows.size()), std::move(columns));
+  return taken;
 }
 
 }  // namespace thalweg

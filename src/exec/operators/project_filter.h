@@ -32,5 +32,8 @@ class PhysicalFilter final : public BatchTransform {
 // The selected rows of a batch, as a batch of their own.
 std::shared_ptr<arrow::RecordBatch> takeRows(const std::shared_ptr<arrow::RecordBatch>& batch, const std::vector<int32_t>& rows,
                                              arrow::MemoryPool* pool);
+// The same of columns.
+std::vector<std::shared_ptr<arrow::Array>> takeRows(const std::vector<std::shared_ptr<arrow::Array>>& columns,
+                                                    const std::vector<int32_t>& rows, arrow::MemoryPool* pool);
 
 }  // namespace thalweg

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <unordered_set>
 
 #include <arrow/record_batch.h>
@@ -77,13 +78,32 @@ class StatefulAggregateRun {
 
  private:
   void groupInput(RunningOperator& input) {
-    const auto count = static_cast<size_t>(input.numPartitions());
-    groups_.resize(count);
-    parts_.resize(count);
+    std::vector<std::unique_ptr<PartialGroups>> groups(static_cast<size_t>(input.numPartitions()));
     execution_.pool->runAll(input.numPartitions(), [&](int partition) {
-      const auto i = static_cast<size_t>(partition);
-      groups_[i] = groupPartition(input, partition, execution_, node_.grouping_, node_.aggregates_);
-      parts_[i] = std::make_unique<PartialGroups>(node_.layout_, *groups_[i], state_.numPartitions());
+      const EvaluationContext context = execution_.evaluation(partition);
+      auto part = std::make_unique<PartialGroups>(node_.layout_, node_.grouping_, state_.numPartitions(), context.memoryPool());
+      const auto reader = input.open(partition);
+      while (const auto batch = reader->next()) {
+        execution_.cancellation.throwIfCancelled();
+        if (batch->num_rows() > 0) part->add(*batch, context);
+      }
+      groups[static_cast<size_t>(partition)] = std::move(part);
+    });
+    if (node_.layout_.panes)
+      expandPanes(groups);
+    else
+      std::move(groups.begin(), groups.end(), std::back_inserter(parts_));
+  }
+
+  // A pane that several partitions of the input have is merged before it is multiplied.
+  void expandPanes(const std::vector<std::unique_ptr<PartialGroups>>& panes) {
+    parts_.resize(static_cast<size_t>(state_.numPartitions()));
+    execution_.pool->runAll(state_.numPartitions(), [&](int partition) {
+      auto windows = std::make_unique<WindowsOfPanes>(node_.layout_, state_.numPartitions(),
+                                                      execution_.evaluation(partition).memoryPool());
+      for (const auto& part : panes) windows->merge(*part, part->entriesOf(partition));
+      windows->expand();
+      parts_[static_cast<size_t>(partition)] = std::move(windows);
     });
   }
 
@@ -95,9 +115,9 @@ class StatefulAggregateRun {
       // In order of the input's partitions: results that depend on order (first) are the same on every run.
       std::unordered_set<std::string_view> late;
       for (const auto& part : parts_) {
-        std::vector<uint32_t> groups = part->ofPartition[static_cast<size_t>(partition)];
-        dropLate(*part, &groups, &late);
-        state.merge(*part, groups);
+        std::vector<uint32_t> entries = part->entriesOf(partition);
+        dropLate(*part, &entries, &late);
+        state.merge(*part, entries);
       }
       metrics.rowsUpdated += static_cast<int64_t>(state.touched().size());
       metrics.rowsDroppedByWatermark += static_cast<int64_t>(late.size());
@@ -105,14 +125,14 @@ class StatefulAggregateRun {
     return emit(state);
   }
 
-  void dropLate(const PartialGroups& part, std::vector<uint32_t>* groups,
+  void dropLate(const GroupEntries& part, std::vector<uint32_t>* entries,
                 std::unordered_set<std::string_view>* late) const {
     if (!node_.layout_.eventTime || node_.mode_ == OutputMode::Complete) return;
     const int64_t watermark = watermarks_.lateMs * kMicrosPerMilli;
-    std::erase_if(*groups, [&](uint32_t group) {
-      const auto& time = part.times[group];
+    std::erase_if(*entries, [&](uint32_t entry) {
+      const auto time = part.time(entry);
       if (!time || *time > watermark) return false;
-      late->insert(part.keys[group]);
+      late->insert(part.key(entry));
       return true;
     });
   }
@@ -137,19 +157,18 @@ class StatefulAggregateRun {
   Execution& execution_;
   OperatorState& state_;
   BatchWatermarks watermarks_;
-  std::vector<std::unique_ptr<Groups>> groups_;
-  std::vector<std::unique_ptr<PartialGroups>> parts_;
+  std::vector<std::unique_ptr<GroupEntries>> parts_;
 };
 
 PhysicalStatefulAggregate::PhysicalStatefulAggregate(SchemaPtr schema, std::vector<ExpressionPtr> grouping,
                                                      Aggregates aggregates, OutputMode mode,
-                                                     std::optional<EventTimeKey> eventTime, int operatorId,
-                                                     PhysicalPtr child)
+                                                     std::optional<EventTimeKey> eventTime,
+                                                     std::optional<WindowPanes> panes, int operatorId, PhysicalPtr child)
     : StatefulNode(schema, {std::move(child)}, operatorId),
       grouping_(std::move(grouping)),
       aggregates_(std::move(aggregates)),
       mode_(mode),
-      layout_(firstFields(*schema, grouping_.size()), aggregates_, eventTime) {}
+      layout_(firstFields(*schema, grouping_.size()), aggregates_, eventTime, panes) {}
 
 std::unique_ptr<RunningOperator> PhysicalStatefulAggregate::start(Execution& execution) const {
   const auto input = children()[0]->start(execution);

@@ -15,10 +15,11 @@ namespace thalweg {
 // dropped.
 class PhysicalStatefulAggregate final : public StatefulNode {
  public:
-  // `eventTime` names the grouping column by which groups end, if there is one.
+  // `eventTime` names the grouping column by which groups end, if there is one. With `panes` the child's rows
+  // have panes for windows.
   PhysicalStatefulAggregate(SchemaPtr schema, std::vector<ExpressionPtr> grouping, Aggregates aggregates,
-                            OutputMode mode, std::optional<EventTimeKey> eventTime, int operatorId,
-                            PhysicalPtr child);
+                            OutputMode mode, std::optional<EventTimeKey> eventTime, std::optional<WindowPanes> panes,
+                            int operatorId, PhysicalPtr child);
   std::unique_ptr<RunningOperator> start(Execution& execution) const override;
   std::string describe() const override;
 

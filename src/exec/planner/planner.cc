@@ -1,5 +1,6 @@
 #include "exec/planner/planner.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include <arrow/scalar.h>
@@ -93,8 +94,7 @@ class Planner {
       case LogicalKind::SubqueryAlias: return plan(*node.child());
       case LogicalKind::TimeWindow: {
         const auto& window = static_cast<const LogicalTimeWindow&>(node);
-        return std::make_shared<PhysicalTimeWindow>(fullSchema(node.output()), binder(node).bind(window.time()), window.spec(),
-                                                    plan(*node.child()));
+        return planTimeWindow(window, window.spec());
       }
       case LogicalKind::EventTimeWatermark: return planWatermark(static_cast<const LogicalEventTimeWatermark&>(node));
       case LogicalKind::Deduplicate: {
@@ -136,6 +136,58 @@ class Planner {
     if (isWindowType(*eventTime->type())) eventTime = std::make_shared<FieldAccess>(eventTime, 1);
     return std::make_shared<PhysicalEventTimeWatermark>(fullSchema(node.output()), binder(node).bind(eventTime), node.index(),
                                                         plan(*node.child()));
+  }
+
+  PhysicalPtr planTimeWindow(const LogicalTimeWindow& window, const TimeWindowSpec& spec) const {
+    return std::make_shared<PhysicalTimeWindow>(fullSchema(window.output()), binder(window).bind(window.time()), spec,
+                                                plan(*window.child()));
+  }
+
+  // Overlapping windows that a streaming aggregate groups by, and uses for nothing else; values may come in any order.
+  struct GroupedWindows {
+    WindowPanes panes;
+    const LogicalTimeWindow* node;
+    const LogicalProject* above;  // picks columns of the node; may be null
+  };
+
+  static std::optional<GroupedWindows> groupedWindows(const LogicalAggregate& aggregate) {
+    const LogicalNode* child = aggregate.child().get();
+    const LogicalProject* project = nullptr;
+    if (child->kind() == LogicalKind::Project) {
+      project = static_cast<const LogicalProject*>(child);
+      const auto& picked = project->expressions();
+      if (!std::all_of(picked.begin(), picked.end(), [](const auto& e) { return e->kind() == ExpressionKind::Attribute; })) return std::nullopt;
+      child = project->child().get();
+    }
+    if (child->kind() != LogicalKind::TimeWindow) return std::nullopt;
+    const auto& node = static_cast<const LogicalTimeWindow&>(*child);
+    if (node.spec().slide == node.spec().duration) return std::nullopt;
+    const auto isWindow = [&](const Expression& e) {
+      return e.kind() == ExpressionKind::Attribute && static_cast<const Attribute&>(e).id() == node.window()->id();
+    };
+    for (const ExpressionPtr& result : aggregate.results()) {
+      const bool needsRows = anyOf(*result, [&](const Expression& e) {
+        return e.kind() == ExpressionKind::Aggregate &&
+               (static_cast<const AggregateCall&>(e).spec().orderMatters || anyOf(e, isWindow));
+      });
+      if (needsRows) return std::nullopt;
+    }
+    std::optional<size_t> column;
+    for (size_t i = 0; i < aggregate.grouping().size(); ++i) {
+      const ExpressionPtr& named = aggregate.grouping()[i];
+      const ExpressionPtr& group = named->kind() == ExpressionKind::Alias ? named->children()[0] : named;
+      if (!column && isWindow(*group)) column = i;
+      else if (anyOf(*group, isWindow)) return std::nullopt;
+    }
+    if (!column) return std::nullopt;
+    return GroupedWindows{{*column, node.spec()}, &node, project};
+  }
+
+  PhysicalPtr planPanes(const GroupedWindows& windows) const {
+    PhysicalPtr panes = planTimeWindow(*windows.node, windows.panes.panes());
+    if (windows.above == nullptr) return panes;
+    return std::make_shared<PhysicalProject>(fullSchema(windows.above->output()),
+                                             binder(*windows.above).bindAll(windows.above->expressions()), panes);
   }
 
   Binder binder(const LogicalNode& node) const { return Binder(node.child()->output(), constants_); }
@@ -182,13 +234,14 @@ class Planner {
       results.push_back(replace(result));
     }
     const std::vector<ExpressionPtr> grouping = input.bindAll(aggregate.grouping());
-    PhysicalPtr child = plan(*aggregate.child());
     PhysicalPtr hashAggregate;
     if (operatorId >= 0) {
-      hashAggregate = std::make_shared<PhysicalStatefulAggregate>(fullSchema(columns), grouping, std::move(calls), streaming_->mode,
-                                                                  eventTimeKey(columns, grouping.size()), operatorId, std::move(child));
+      const std::optional<GroupedWindows> windows = groupedWindows(aggregate);
+      hashAggregate = std::make_shared<PhysicalStatefulAggregate>(
+          fullSchema(columns), grouping, std::move(calls), streaming_->mode, eventTimeKey(columns, grouping.size()),
+          windows ? std::optional(windows->panes) : std::nullopt, operatorId, windows ? planPanes(*windows) : plan(*aggregate.child()));
     } else {
-      hashAggregate = std::make_shared<PhysicalAggregate>(fullSchema(columns), grouping, std::move(calls), std::move(child));
+      hashAggregate = std::make_shared<PhysicalAggregate>(fullSchema(columns), grouping, std::move(calls), plan(*aggregate.child()));
     }
     return std::make_shared<PhysicalProject>(fullSchema(aggregate.output()), Binder(columns, constants_).bindAll(results), hashAggregate);
   }

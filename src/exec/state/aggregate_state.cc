@@ -4,7 +4,6 @@
 
 #include <arrow/api.h>
 
-#include "columnar/row_hash.h"
 
 namespace thalweg {
 namespace {
@@ -15,20 +14,6 @@ constexpr size_t kRowsAtOnce = 8192;
 // Of a group's running values, roughly, an aggregate.
 constexpr int64_t kValueBytes = 16;
 
-std::vector<DataTypePtr> typesOf(const std::vector<StructField>& fields) {
-  std::vector<DataTypePtr> types;
-  for (const StructField& field : fields) types.push_back(field.type);
-  return types;
-}
-
-std::vector<StructField> bufferFieldsOf(const Aggregates& aggregates) {
-  std::vector<StructField> fields;
-  for (const auto& aggregator : makeAggregators(aggregates)) {
-    for (const StructField& field : aggregator->bufferFields()) fields.push_back(field);
-  }
-  return fields;
-}
-
 // Calls f with spans of at most kRowsAtOnce groups.
 template <typename F>
 void inBlocks(std::span<const uint32_t> groups, F&& f) {
@@ -37,43 +22,6 @@ void inBlocks(std::span<const uint32_t> groups, F&& f) {
 }
 
 }  // namespace
-
-std::vector<std::optional<int64_t>> EventTimeKey::timesOf(const Arrays& keys) const {
-  std::shared_ptr<arrow::Array> column = keys[this->column];
-  if (isWindow) column = static_cast<const arrow::StructArray&>(*column).field(1);
-  const auto& micros = static_cast<const arrow::TimestampArray&>(*column);
-  std::vector<std::optional<int64_t>> times(static_cast<size_t>(micros.length()));
-  for (int64_t row = 0; row < micros.length(); ++row) {
-    if (micros.IsValid(row)) times[static_cast<size_t>(row)] = micros.Value(row);
-  }
-  return times;
-}
-
-AggregateStateLayout::AggregateStateLayout(std::vector<StructField> keys, Aggregates calls,
-                                           std::optional<EventTimeKey> time)
-    : keyFields(std::move(keys)),
-      valueFields(bufferFieldsOf(calls)),
-      aggregates(std::move(calls)),
-      eventTime(time),
-      keyEncoder(typesOf(keyFields), BinaryRowEncoder::Floats::Normalize),
-      valueEncoder(typesOf(valueFields)) {}
-
-PartialGroups::PartialGroups(const AggregateStateLayout& layout, Groups& groups, int numPartitions)
-    : aggregators(groups.aggregators()), ofPartition(static_cast<size_t>(numPartitions)) {
-  const int64_t count = groups.numGroups();
-  const Arrays columns = groups.takeKeys();
-  layout.keyEncoder.encode(columns, 0, count, &keys);
-  if (layout.eventTime) times = layout.eventTime->timesOf(columns);
-  if (layout.keyFields.empty()) {
-    ofPartition[0] = allGroups(count);
-    return;
-  }
-  const std::vector<int32_t> partitions =
-      partitionIds(typesOf(layout.keyFields), columns, count, numPartitions);
-  for (size_t group = 0; group < partitions.size(); ++group) {
-    ofPartition[static_cast<size_t>(partitions[group])].push_back(static_cast<uint32_t>(group));
-  }
-}
 
 AggregateState::AggregateState(const AggregateStateLayout& layout)
     : layout_(layout), aggregators_(makeAggregators(layout.aggregates)) {}
@@ -102,7 +50,7 @@ void AggregateState::apply(const StateChange& change) {
 
 void AggregateState::finishLoad() {
   resize();
-  BinaryRowDecoder decoder(typesOf(layout_.valueFields), BinaryRowDecoder::Role::Value,
+  BinaryRowDecoder decoder(layout_.valueTypes, BinaryRowDecoder::Role::Value,
                            arrow::default_memory_pool());
   const std::vector<uint32_t> live = table_.liveNumbers();
   inBlocks(live, [&](std::span<const uint32_t> groups) {
@@ -137,20 +85,24 @@ void AggregateState::noteTime(std::optional<int64_t> time, uint32_t group) {
   if (time) panes_[*time].push_back(group);
 }
 
-void AggregateState::merge(const PartialGroups& part, std::span<const uint32_t> groups) {
-  std::vector<uint32_t> to(groups.size());
-  for (size_t i = 0; i < groups.size(); ++i) {
-    bool added = false;
-    to[i] = table_.findOrAdd(part.keys[groups[i]], &added);
-    if (added && layout_.eventTime) noteTime(part.times[groups[i]], to[i]);
+void AggregateState::merge(const GroupEntries& part, std::span<const uint32_t> entries) {
+  std::vector<std::string_view> keys;
+  std::vector<uint32_t> from, to, added;
+  keys.reserve(entries.size());
+  from.reserve(entries.size());
+  for (const uint32_t entry : entries) {
+    keys.push_back(part.key(entry));
+    from.push_back(part.group(entry));
   }
+  table_.findOrAdd(keys, &to, &added);
+  for (const uint32_t i : added) noteTime(part.time(entries[i]), to[i]);
   resize();
   for (const uint32_t group : to) {
     if (isTouched_[group]) continue;
     isTouched_[group] = 1;
     touched_.push_back(group);
   }
-  for (size_t i = 0; i < aggregators_.size(); ++i) aggregators_[i]->merge(groups, to, *part.aggregators[i]);
+  for (size_t i = 0; i < aggregators_.size(); ++i) aggregators_[i]->merge(from, to, *part.aggregators()[i]);
 }
 
 std::vector<uint32_t> AggregateState::takeExpired(int64_t watermarkMicros) {
@@ -178,7 +130,7 @@ std::vector<std::shared_ptr<arrow::RecordBatch>> AggregateState::results(
 }
 
 Arrays AggregateState::decodeKeys(std::span<const uint32_t> groups) const {
-  BinaryRowDecoder decoder(typesOf(layout_.keyFields), BinaryRowDecoder::Role::Key,
+  BinaryRowDecoder decoder(layout_.keyTypes, BinaryRowDecoder::Role::Key,
                            arrow::default_memory_pool());
   std::vector<std::string_view> rows;
   rows.reserve(groups.size());
@@ -223,9 +175,7 @@ void AggregateState::changesWritten() {
 
 StateEntries AggregateState::entries() const {
   return [this](const std::function<void(std::string_view, std::string_view)>& put) {
-    std::vector<uint32_t> groups = table_.liveNumbers();
-    std::sort(groups.begin(), groups.end(),
-              [&](uint32_t a, uint32_t b) { return table_.key(a) < table_.key(b); });
+    const std::vector<uint32_t> groups = table_.sortedNumbers();
     BinaryRows values;
     inBlocks(groups, [&](std::span<const uint32_t> block) {
       values.clear();

@@ -7,43 +7,11 @@
 #include <span>
 
 #include "columnar/binary_key_table.h"
-#include "columnar/binary_row.h"
-#include "exec/operators/groups.h"
+#include "exec/state/aggregate_state_layout.h"
 #include "exec/state/operator_state.h"
+#include "exec/state/partial_groups.h"
 
 namespace thalweg {
-
-// The grouping column by which groups end: a timestamp, or a window, which ends when its end is passed.
-struct EventTimeKey {
-  size_t column = 0;
-  bool isWindow = false;
-
-  // Of each row of the key columns, in microseconds; none where null.
-  std::vector<std::optional<int64_t>> timesOf(const std::vector<std::shared_ptr<arrow::Array>>& keys) const;
-};
-
-// What an aggregation's state is made of; the same for all its partitions.
-struct AggregateStateLayout {
-  AggregateStateLayout(std::vector<StructField> keyFields, Aggregates aggregates,
-                       std::optional<EventTimeKey> eventTime);
-
-  std::vector<StructField> keyFields;
-  std::vector<StructField> valueFields;  // the aggregates' buffers, one after the other
-  Aggregates aggregates;
-  std::optional<EventTimeKey> eventTime;
-  BinaryRowEncoder keyEncoder;
-  BinaryRowEncoder valueEncoder;
-};
-
-// Groups that one partition of a batch's input gave, ready to be merged into the state's partitions.
-struct PartialGroups {
-  PartialGroups(const AggregateStateLayout& layout, Groups& groups, int numPartitions);
-
-  const Aggregators& aggregators;
-  BinaryRows keys;
-  std::vector<std::optional<int64_t>> times;       // empty without an event time
-  std::vector<std::vector<uint32_t>> ofPartition;  // the groups that belong to each partition of the state
-};
 
 // Group numbers are the key table's. Used by one thread.
 class AggregateState final : public StorePartition {
@@ -60,8 +28,8 @@ class AggregateState final : public StorePartition {
   int64_t numKeys() const override { return table_.size(); }
   int64_t memoryBytes() const override;
 
-  // Merges some of a part's groups.
-  void merge(const PartialGroups& part, std::span<const uint32_t> groups);
+  // Merges some of a part's entries.
+  void merge(const GroupEntries& part, std::span<const uint32_t> entries);
   // Groups that this batch merged into, in the order of their first merge.
   const std::vector<uint32_t>& touched() const { return touched_; }
   std::vector<uint32_t> all() const { return table_.liveNumbers(); }

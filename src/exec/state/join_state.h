@@ -17,7 +17,7 @@
 #include "columnar/binary_key_table.h"
 #include "columnar/binary_row.h"
 #include "columnar/binary_row_fields.h"
-#include "exec/state/aggregate_state.h"
+#include "exec/state/aggregate_state_layout.h"
 #include "exec/state/expiry_panes.h"
 #include "exec/state/join_rows.h"
 #include "exec/state/operator_state.h"

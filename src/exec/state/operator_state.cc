@@ -13,8 +13,8 @@ namespace {
 // Spark's least number of change files between two snapshots
 // (spark.sql.streaming.stateStore.minDeltasForSnapshot).
 constexpr int64_t kMinChangeFiles = 10;
-// More than these make a restart slow, however little is in each.
-constexpr int64_t kMaxChangeFiles = 100;
+// What opening a change file costs a restart, in bytes of a snapshot that it reads in the same time.
+constexpr int64_t kBytesAFile = 64 << 10;
 
 int64_t bytesOf(const std::vector<StateChange>& changes) {
   int64_t bytes = 0;
@@ -63,7 +63,6 @@ OperatorState::OperatorState(const StatefulNode& node, const StateContext& conte
       const StoreDefinition& definition = definitions[i];
       const LoggedState logged =
           loggedState(context.configuration, definition.key, definition.numColsPrefixKey);
-      provider_ = logged.provider;
       auto store = std::make_unique<Store>();
       store->partition = std::move(stores[i]);
       store->files = openStateFiles(logged.provider, context.fileSystem,
@@ -99,7 +98,8 @@ void OperatorState::load(int64_t version) {
     for (const auto& store : stores) {
       const StateLoad loaded = store->files->load(version, *store->partition);
       store->changeFiles = loaded.numChangeFiles;
-      store->changeBytes = 0;
+      store->changeBytes = loaded.changeBytes;
+      store->snapshotBytes = loaded.snapshotBytes;
     }
     for (const auto& store : stores) store->partition->finishLoad();
   });
@@ -148,16 +148,8 @@ void OperatorState::maintain() {
   if (version_ < 0) return;
   forEachStore([&](Store& store) {
     if (store.changeFiles < kMinChangeFiles) return;
-    // A snapshot costs what the state holds: it waits until about as much has changed.
-    if (store.changeBytes < store.snapshotBytes / 2 && store.changeFiles < kMaxChangeFiles) return;
-    writeSnapshot(store);
-  });
-}
-
-void OperatorState::snapshotForHandOver() {
-  if (version_ <= 0 || provider_ != StateProvider::RocksDb) return;
-  forEachStore([&](Store& store) {
-    if (store.changeFiles == 0) return;
+    // A snapshot costs what the state holds: it waits until the changes cost a restart as much.
+    if (store.changeBytes + store.changeFiles * kBytesAFile < store.snapshotBytes) return;
     writeSnapshot(store);
   });
 }

@@ -121,9 +121,6 @@ class OperatorState {
   // Off the critical path, after the batch is committed: a snapshot where change files have grown long, and
   // files that it makes needless go.
   void maintain();
-  // The same where the newest snapshot is older than the version at hand and the provider's other readers may
-  // know snapshots only.
-  void snapshotForHandOver();
 
   int64_t numKeys() const;
   int64_t memoryBytes() const;
@@ -138,7 +135,6 @@ class OperatorState {
 
   const StatefulNode& node_;
   StateContext context_;
-  StateProvider provider_ = StateProvider::HdfsBacked;
   int numPartitions_;
   std::vector<std::unique_ptr<Store>> stores_;  // a partition after the other, store by store
   int64_t version_ = -1;                        // −1: not loaded

@@ -9,13 +9,14 @@ namespace {
 
 ExpressionPtr makeAggregateCall(const FunctionCall& call, std::string name,
                                 std::vector<ExpressionPtr> arguments, DataTypePtr type, bool nullable,
-                                AggregateCall::Factory make) {
+                                AggregateCall::Factory make, bool orderMatters = false) {
   if (call.distinct) throw unsupported("DISTINCT inside an aggregate function");
   auto spec = std::make_shared<AggregateCall::Spec>();
   spec->name = std::move(name);
   spec->type = std::move(type);
   spec->nullable = nullable;
   spec->make = std::move(make);
+  spec->orderMatters = orderMatters;
   return std::make_shared<AggregateCall>(std::move(spec), std::move(arguments));
 }
 
@@ -93,7 +94,7 @@ ExpressionPtr resolveFirst(const FunctionCall& call, const FunctionContext& cont
   const bool last = name.starts_with("last");
   const DataTypePtr type = call.arguments[0]->type();
   return makeAggregateCall(call, name, {call.arguments[0]}, type, true,
-                           [=] { return makeFirst(type, last, ignoreNulls); });
+                           [=] { return makeFirst(type, last, ignoreNulls); }, /*orderMatters=*/true);
 }
 
 }  // namespace

@@ -98,8 +98,6 @@ void MicroBatchExecution::openState() {
   state_->check(batchId_, !checkpoint_.offsets().latest());
 }
 
-void MicroBatchExecution::handOver() { state_->handOver(); }
-
 // The watermark that the last batch left may have passed groups that no new record will ever touch.
 bool MicroBatchExecution::wantsCleanup() const {
   return definition_.noDataBatches && ranUnderWatermarkMs_ && state_->wantsAnotherBatch(*ranUnderWatermarkMs_, watermark_->currentMs());

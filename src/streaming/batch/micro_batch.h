@@ -39,8 +39,6 @@ class MicroBatchExecution {
   // Runs the batch that a crash left open, or the next one if there is data, or if the watermark has passed state that only
   // waited for it. `ignoreLimits`: all that there is (trigger once). The batch's report is filled for both outcomes.
   BatchOutcome runNext(bool ignoreLimits, QueryProgress* progress);
-  // At a clean stop, between two batches.
-  void handOver();
   // Fixes the sources' ends where they are now. False: a source cannot.
   bool prepareForAvailableNow();
 

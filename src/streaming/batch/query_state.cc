@@ -158,17 +158,6 @@ void QueryState::maintain() {
   }
 }
 
-void QueryState::handOver() {
-  for (const auto& one : operators_) {
-    try {
-      one->snapshotForHandOver();
-    } catch (const Error& error) {
-      logWarn("The state in {} has no snapshot of its last version: {}",
-              operatorFolder(one->node().operatorId()), error.text());
-    }
-  }
-}
-
 bool QueryState::wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const {
   const std::vector<int64_t> used = inputWatermarks(plan_, usedWatermarkMs);
   const std::vector<int64_t> now = inputWatermarks(plan_, watermarkMs);

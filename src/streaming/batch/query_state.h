@@ -33,8 +33,6 @@ class QueryState {
   // After the batch is done: snapshots and old files. Failures are logged, and tried again after a later
   // batch.
   void maintain();
-  // At a clean stop between two batches: what other readers of the provider need beyond change files.
-  void handOver();
 
   // Does any operator want a batch without new data, now that the query's watermark has come so far?
   bool wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const;

@@ -215,11 +215,11 @@ class AggregateQueryTest : public ::testing::TestWithParam<Setup> {
   }
 
   // Counts of ten seconds by key, under a watermark ten seconds behind.
-  LogicalPtr windowedCounts(std::string_view function = "count") {
+  LogicalPtr windowedCounts(std::string_view function = "count",
+                            TimeWindowSpec windows = {10 * kSecond, 10 * kSecond, 0}) {
     LogicalPtr child = events();
-    std::vector<ExpressionPtr> grouping = {
-        std::make_shared<TimeWindow>(child->output()[0], TimeWindowSpec{10 * kSecond, 10 * kSecond, 0}),
-        child->output()[1]};
+    std::vector<ExpressionPtr> grouping = {std::make_shared<TimeWindow>(child->output()[0], windows),
+                                           child->output()[1]};
     child = placeTimeWindows(&grouping, child);
     return makeAggregate(grouping, {grouping[0], grouping[1], named(call(function, {Literal::of(1)}), "n")},
                          child);
@@ -329,6 +329,29 @@ TEST_P(AggregateQueryTest, CompleteGivesAllGroupsAndKnowsNoLateRows) {
                                {"0|a|3", "10|b|2", "20|a|1"},
                                {"0|a|3", "10|b|2", "20|a|1", "40|c|1"}}));
   EXPECT_EQ(lastState()["numRowsTotal"], 4);
+}
+
+// Windows of ten seconds that start every four, at 1, 5, 9 …: 5 is in those from −3, 1 and 5 on, 7 in those from 1 and 5,
+// 12 in those from 5 and 9. Functions that need the rows in their order (first) give the same windows.
+TEST_P(AggregateQueryTest, AnEventIsInEachWindowThatHoldsIt) {
+  const TimeWindowSpec windows{10 * kSecond, 4 * kSecond, 1 * kSecond};
+  const Steps steps = {{{5, "a"}}, {{12, "a"}, {7, "a"}}};
+  EXPECT_EQ(rowsOfSteps(windowedCounts("count", windows), OutputMode::Complete, steps),
+            (std::vector<Rows>{{"-3|a|1", "1|a|1", "5|a|1"}, {"-3|a|1", "1|a|2", "5|a|3", "9|a|1"}}));
+  EXPECT_EQ(lastState()["numRowsTotal"], 4);
+}
+
+TEST_P(AggregateQueryTest, FunctionsThatNeedOrderSeeTheSameWindows) {
+  const TimeWindowSpec windows{10 * kSecond, 4 * kSecond, 1 * kSecond};
+  EXPECT_EQ(rowsOfSteps(windowedCounts("first", windows), OutputMode::Complete, {{{5, "a"}, {12, "a"}}}),
+            (std::vector<Rows>{{"-3|a|1", "1|a|1", "5|a|1", "9|a|1"}}));
+}
+
+// A window goes when its own end is passed, whichever panes it shares with those that stay.
+TEST_P(AggregateQueryTest, OverlappingWindowsEndOneByOne) {
+  const TimeWindowSpec windows{10 * kSecond, 5 * kSecond, 0};
+  EXPECT_EQ(rowsOfSteps(windowedCounts("count", windows), OutputMode::Append, {{{3, "a"}, {7, "a"}}, {{21, "b"}}, {{27, "b"}}}),
+            (std::vector<Rows>{{}, {"-5|a|1", "0|a|2"}, {"5|a|1"}}));
 }
 
 TEST_P(AggregateQueryTest, AnAggregateWithoutGroupsHasOneRow) {

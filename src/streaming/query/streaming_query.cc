@@ -142,7 +142,6 @@ void StreamingQuery::State::run() {
       extendedExplainText = execution->explain(true);
     }
     runTriggers();
-    execution->handOver();
   } catch (...) {
     error = currentExceptionAsError();
     // A stopped query ends its batch with a cancellation: that is no failure.
