@@ -7,7 +7,6 @@
 namespace thalweg {
 namespace {
 
-constexpr int64_t kMicrosPerSecond = 1'000'000;
 // Of a pane's node in its map, about.
 constexpr int64_t kPaneBytes = 80;
 
