@@ -57,7 +57,8 @@ std::optional<int64_t> PhysicalStreamJoin::stateWatermarkMs(JoinSide which, int6
 }
 
 bool PhysicalStreamJoin::wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const {
-  const bool ends = stateWatermarkMs(JoinSide::Left, watermarkMs) || stateWatermarkMs(JoinSide::Right, watermarkMs);
+  const bool ends =
+      stateWatermarkMs(JoinSide::Left, watermarkMs) || stateWatermarkMs(JoinSide::Right, watermarkMs);
   return ends && watermarkMs > usedWatermarkMs;
 }
 

@@ -37,8 +37,8 @@ struct StreamJoin {
 };
 
 // Output: pairs at once; rows without a partner when the watermark says that none can come; of a semi join,
-// rows of the left with their first partner. Rows with a null in their key have no partner. Both inputs are
-// read when it is started: what comes out of a batch is held in memory.
+// rows of the left with their first partner, which then leave the state. Rows with a null in their key have
+// no partner. Both inputs are read when it is started: what comes out of a batch is held in memory.
 class PhysicalStreamJoin final : public StatefulNode {
  public:
   // Inner, outer and left semi joins.

@@ -42,8 +42,9 @@ class InputReader {
 
  private:
   RecordBatchPtr only(const RecordBatchPtr& batch, const Rows& rows) const {
-    return static_cast<int64_t>(rows.size()) == batch->num_rows() ? batch
-                                                                  : takeRows(batch, rows, context_.memoryPool());
+    return static_cast<int64_t>(rows.size()) == batch->num_rows()
+               ? batch
+               : takeRows(batch, rows, context_.memoryPool());
   }
 
   Rows notLate(const arrow::RecordBatch& batch, JoinInput* out) const {
@@ -110,8 +111,9 @@ class InputReader {
     // Keys may be dearer to compute than to copy.
     arrow::FieldVector fields;
     for (const auto& key : keys) fields.push_back(arrow::field("", key->type()));
-    const auto ordered = takeRows(arrow::RecordBatch::Make(arrow::schema(std::move(fields)), numRows, std::move(keys)),
-                                  order, context_.memoryPool());
+    const auto ordered =
+        takeRows(arrow::RecordBatch::Make(arrow::schema(std::move(fields)), numRows, std::move(keys)), order,
+                 context_.memoryPool());
     return {std::move(batch), ordered->columns(), std::move(starts)};
   }
 

@@ -77,6 +77,9 @@ void StreamJoinPartition::add(JoinSide side, const JoinInputBatch& batch) {
   probe.matched.resize(static_cast<size_t>(count));
   probe.rowBytes = arrow::util::TotalBufferSize(*batch.rows) / batch.rows->num_rows();
   match(probe);
+  state_.remove(JoinSide::Left, gone_);
+  metrics_.rowsRemoved += static_cast<int64_t>(gone_.size());
+  gone_.clear();
   keep(probe);
 }
 
@@ -137,7 +140,8 @@ void StreamJoinPartition::tryPairs(Probe& probe) {
 }
 
 // Which of the pairs satisfy the condition; and all pairs' columns, where somebody needs them.
-std::vector<int32_t> StreamJoinPartition::holdingPairs(const Probe& probe, Arrays* left, Arrays* right) const {
+std::vector<int32_t> StreamJoinPartition::holdingPairs(const Probe& probe, Arrays* left,
+                                                       Arrays* right) const {
   std::vector<int32_t> pairs;
   pairs.reserve(probeRows_.size());
   if (join_.condition || !isExistence(join_.type)) {
@@ -177,6 +181,7 @@ void StreamJoinPartition::noteMatches(Probe& probe, const std::vector<int32_t>& 
     if (!isSemi || held == JoinSide::Left) state_.setMatched(held, partner);
   }
   emitHeld(JoinSide::Left, firstMatches);
+  gone_.insert(gone_.end(), firstMatches.begin(), firstMatches.end());
 }
 
 std::vector<std::optional<int64_t>> StreamJoinPartition::expiryTimes(const Probe& probe) const {

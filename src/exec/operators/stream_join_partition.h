@@ -60,6 +60,7 @@ class StreamJoinPartition {
   // The pairs that are tried next: a row of the probe, one of the state.
   std::vector<int32_t> probeRows_;
   std::vector<uint32_t> heldRows_;
+  std::vector<uint32_t> gone_;  // rows of the left of a semi join that have come out
   int64_t pairBytes_ = 0;
   // Reused from batch to batch.
   BinaryRows keyBytes_, rowBytes_;

@@ -47,8 +47,7 @@ ExpressionPtr Binder::fold(const ExpressionPtr& e) const {
 SchemaPtr fullSchema(const std::vector<AttributePtr>& output) {
   std::vector<StructField> fields;
   for (const AttributePtr& attribute : output) {
-    fields.push_back(
-        {attribute->name(), attribute->type(), attribute->nullable(), attribute->metadata()});
+    fields.push_back({attribute->name(), attribute->type(), attribute->nullable(), attribute->metadata()});
   }
   return DataType::structOf(std::move(fields));
 }

@@ -96,7 +96,8 @@ StreamJoin planStreamJoin(const LogicalJoin& join, const BatchContext& constants
   }
   StreamJoin result;
   result.type = join.type() == JoinType::Cross ? JoinType::Inner : join.type();
-  std::vector<ExpressionPtr> rest = condition.rest ? splitConjuncts(condition.rest) : std::vector<ExpressionPtr>();
+  std::vector<ExpressionPtr> rest =
+      condition.rest ? splitConjuncts(condition.rest) : std::vector<ExpressionPtr>();
   const std::array<const LogicalNode*, 2> inputs = {join.left().get(), join.right().get()};
   for (size_t i = 0; i < 2; ++i) {
     StreamJoin::Side& side = result.sides[i];

@@ -7,9 +7,9 @@
 
 namespace thalweg {
 
-// Throws Error _LEGACY_ERROR_TEMP_1181 where the condition has no equality of the two sides, _LEGACY_ERROR_TEMP_3077
-// where a side has two columns with a watermark, and UNSUPPORTED_FEATURE for null-safe equalities of types without a
-// default value.
+// Throws Error _LEGACY_ERROR_TEMP_1181 where the condition has no equality of the two sides,
+// _LEGACY_ERROR_TEMP_3077 where a side has two columns with a watermark, and UNSUPPORTED_FEATURE for
+// null-safe equalities of types without a default value.
 StreamJoin planStreamJoin(const LogicalJoin& join, const BatchContext& constants);
 
 }  // namespace thalweg

@@ -74,8 +74,15 @@ void JoinRows::remove(uint32_t number) {
   --list.count;
   --numRows_;
   arena_.remove(rows_[number].place);
-  flags_[number] = 0;
-  freeRows_.push_back(number);
+  flags_[number] &= kTimed;
+  if (!flags_[number]) freeRows_.push_back(number);
+}
+
+bool JoinRows::takeTimed(uint32_t row) {
+  flags_[row] &= static_cast<uint8_t>(~kTimed);
+  if (flags_[row] & kLive) return true;
+  freeRows_.push_back(row);
+  return false;
 }
 
 void JoinRows::tidy() {

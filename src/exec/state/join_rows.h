@@ -11,8 +11,8 @@ namespace thalweg {
 
 // The rows of a key form a list; a row that leaves is replaced by the last one of its key, as in Spark's
 // state, where a key's rows lie under the indices 0 … count − 1. Rows are binary rows whose last field says
-// whether the row ever had a partner. Row numbers are given again after a row has left; keys are numbers that
-// the caller gives. Used by one thread.
+// whether the row ever had a partner. Row numbers are given again after a row has left, and is no longer
+// known by its time; keys are numbers that the caller gives. Used by one thread.
 class JoinRows {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -36,6 +36,10 @@ class JoinRows {
   std::string_view bytes(uint32_t row) const { return arena_.get(rows_[row].place); }
   bool isMatched(uint32_t row) const { return (flags_[row] & kMatched) != 0; }
   void setMatched(uint32_t row);
+  // The row is known by its time elsewhere: its number is not given again before takeTimed, which is false
+  // for a row that has left.
+  void setTimed(uint32_t row) { flags_[row] |= kTimed; }
+  bool takeTimed(uint32_t row);
 
   // While a version is loaded: adds a row under its index, which the files have. Rows of a key come in order.
   uint32_t load(uint32_t key, std::string_view row);
@@ -59,7 +63,7 @@ class JoinRows {
   int64_t memoryBytes() const;
 
  private:
-  static constexpr uint8_t kLive = 1, kMatched = 2, kChanged = 4;
+  static constexpr uint8_t kLive = 1, kMatched = 2, kChanged = 4, kTimed = 8;
   struct Row {
     RowArena::Place place;
     uint32_t key = kNone;

@@ -50,7 +50,7 @@ std::vector<StoreDefinition> JoinStateLayout::stores() const {
     std::vector<StructField> values = side(which).columns;
     values.push_back({"matched", booleanType()});
     stores.push_back({name + "keyWithIndexToValue", DataType::structOf(std::move(keys)),
-                      DataType::structOf(std::move(values)), 0});
+                      DataType::structOf(std::move(values)), 0, ValueCheck::TypesOnly});
   }
   return stores;
 }
@@ -68,6 +68,7 @@ void JoinState::clear() {
     rowPanes_[i].clear();
   }
   keyPanes_.clear();
+  isTimed_.clear();
   touched_.clear();
   isTouched_.clear();
 }
@@ -89,13 +90,17 @@ std::vector<uint32_t> JoinState::number(const BinaryRows& keys) {
   return numbers;
 }
 
-// Keys leave with all their rows: they are known by their time from their first row on.
 void JoinState::noteTime(JoinSide side, uint32_t key, uint32_t row, std::optional<int64_t> time) {
   if (!time) return;
-  if (!layout_.keyExpiry())
+  if (!layout_.keyExpiry()) {
     rowPanes_[static_cast<size_t>(side)].add(*time, row);
-  else if (sides_[0].count(key) + sides_[1].count(key) == 1)
-    keyPanes_.add(*time, key);
+    sides_[static_cast<size_t>(side)].setTimed(row);
+    return;
+  }
+  if (key >= isTimed_.size()) isTimed_.resize(key + 1);
+  if (isTimed_[key]) return;
+  isTimed_[key] = 1;
+  keyPanes_.add(*time, key);
 }
 
 void JoinState::append(JoinSide side, uint32_t key, std::string_view bytes, std::optional<int64_t> time) {
@@ -125,13 +130,16 @@ std::array<std::vector<uint32_t>, 2> JoinState::takeExpiredKeys(int64_t watermar
       for (uint32_t row = sides_[side].last(key); row != kNone; row = sides_[side].before(row))
         expired[side].push_back(row);
     }
+    isTimed_[key] = 0;
     touch(key);
   }
   return expired;
 }
 
 std::vector<uint32_t> JoinState::takeExpiredRows(JoinSide side, int64_t watermarkMicros) {
-  return rowPanes_[static_cast<size_t>(side)].take(watermarkMicros);
+  std::vector<uint32_t> rows = rowPanes_[static_cast<size_t>(side)].take(watermarkMicros);
+  std::erase_if(rows, [&](uint32_t row) { return !sides_[static_cast<size_t>(side)].takeTimed(row); });
+  return rows;
 }
 
 void JoinState::remove(JoinSide side, std::span<const uint32_t> rows) {
@@ -147,14 +155,16 @@ void JoinState::finishChanges() {
   for (const uint32_t key : touched_) {
     isTouched_[key] = 0;
     for (JoinRows& side : sides_) side.written(key);
-    if (sides_[0].count(key) == 0 && sides_[1].count(key) == 0) keys_.remove(key);
+    const bool isTimed = key < isTimed_.size() && isTimed_[key];  // until then its number is taken
+    if (!isTimed && sides_[0].count(key) == 0 && sides_[1].count(key) == 0) keys_.remove(key);
   }
   touched_.clear();
 }
 
 int64_t JoinState::tableBytes() const {
   return keys_.memoryBytes() + keyPanes_.memoryBytes() +
-         static_cast<int64_t>(isTouched_.capacity() + touched_.capacity() * sizeof(uint32_t));
+         static_cast<int64_t>(isTimed_.capacity() + isTouched_.capacity() +
+                              touched_.capacity() * sizeof(uint32_t));
 }
 
 }  // namespace thalweg

@@ -50,9 +50,7 @@ class JoinStateLayout {
     return rowTypes_[static_cast<size_t>(side)];
   }
   const BinaryRowEncoder& keyEncoder() const { return keyEncoder_; }
-  const BinaryRowEncoder& rowEncoder(JoinSide side) const {
-    return rowEncoders_[static_cast<size_t>(side)];
-  }
+  const BinaryRowEncoder& rowEncoder(JoinSide side) const { return rowEncoders_[static_cast<size_t>(side)]; }
   // A key's row and a row of an index, as one.
   const BinaryRowSplitter& indexedKeys() const { return indexedKeys_; }
 
@@ -87,7 +85,7 @@ class JoinState {
   std::vector<std::shared_ptr<arrow::Array>> decode(JoinSide side, std::span<const uint32_t> rows) const;
 
   // Rows that end with the watermark: by their keys, those of both sides; or by their own times. They are no
-  // longer found by time: remove them, once.
+  // longer found by time: remove them. Rows may be removed before, too.
   std::array<std::vector<uint32_t>, 2> takeExpiredKeys(int64_t watermarkMicros);
   std::vector<uint32_t> takeExpiredRows(JoinSide side, int64_t watermarkMicros);
   void remove(JoinSide side, std::span<const uint32_t> rows);
@@ -108,6 +106,7 @@ class JoinState {
   std::array<JoinRows, 2> sides_;
   std::array<ExpiryPanes, 2> rowPanes_;
   ExpiryPanes keyPanes_;
+  std::vector<uint8_t> isTimed_;  // of keys: in keyPanes_
   // Keys whose rows this batch may have changed.
   std::vector<uint32_t> touched_;
   std::vector<uint8_t> isTouched_;

@@ -19,7 +19,8 @@ namespace {
 using Store = std::map<std::string, std::string>;
 using Stores = std::vector<std::unique_ptr<StorePartition>>;
 
-JoinStateLayout layoutOf(std::optional<EventTimeKey> rowExpiry, std::optional<EventTimeKey> keyExpiry = std::nullopt) {
+JoinStateLayout layoutOf(std::optional<EventTimeKey> rowExpiry,
+                         std::optional<EventTimeKey> keyExpiry = std::nullopt) {
   JoinStateLayout::Side side;
   side.keys = {{"field0", stringType()}, {"field1", timestampType()}};
   side.columns = {{"ts", timestampType()}, {"v", longType()}};
@@ -60,10 +61,11 @@ class JoinStateTest : public ::testing::Test {
 
   void add(JoinSide side, const Row& row) {
     BinaryRows keys, rows;
-    layout_->keyEncoder().encode({arrayOf<arrow::StringBuilder>(row.key), timesArray(row.keyTime)}, 0, 1, &keys);
-    layout_->rowEncoder(side).encode(
-        {timesArray(row.time), arrayOf<arrow::Int64Builder>(row.value), arrayOf<arrow::BooleanBuilder>(row.matched)},
-        0, 1, &rows);
+    layout_->keyEncoder().encode({arrayOf<arrow::StringBuilder>(row.key), timesArray(row.keyTime)}, 0, 1,
+                                 &keys);
+    layout_->rowEncoder(side).encode({timesArray(row.time), arrayOf<arrow::Int64Builder>(row.value),
+                                      arrayOf<arrow::BooleanBuilder>(row.matched)},
+                                     0, 1, &rows);
     const std::optional<int64_t> time = layout_->keyExpiry() ? row.keyTime : row.time;
     state().append(side, state().number(keys)[0], rows[0], time);
   }
@@ -95,13 +97,13 @@ class JoinStateTest : public ::testing::Test {
     return entries;
   }
   void expectStored() {
-    for (size_t i = 0; i < stores_.size(); ++i) EXPECT_EQ(entriesOf(*stores_[i]), atRest_[i]) << "store " << i;
+    for (size_t i = 0; i < stores_.size(); ++i)
+      EXPECT_EQ(entriesOf(*stores_[i]), atRest_[i]) << "store " << i;
   }
   void load(const std::vector<Store>& stores) {
     for (const auto& store : stores_) store->restart();
     for (size_t i = 0; i < stores.size(); ++i) {
-      for (const auto& [key, value] : stores[i])
-        stores_[i]->apply({StateChange::Kind::Put, key, value});
+      for (const auto& [key, value] : stores[i]) stores_[i]->apply({StateChange::Kind::Put, key, value});
     }
     for (const auto& store : stores_) store->finishLoad();
   }
@@ -180,12 +182,36 @@ TEST_F(JoinStateTest, KeysEndWithTheRowsOfBothSides) {
   EXPECT_EQ(state().takeExpiredKeys(200)[1].size(), 1u);
 }
 
+// Rows of a semi join leave with their first partner: the pane that they were in must not end another row.
+TEST_F(JoinStateTest, ARowMayLeaveBeforeItsTime) {
+  start(EventTimeKey{0, false});
+  add(JoinSide::Left, {"k", 0, 10, 1});
+  uint32_t only = JoinState::kNone;
+  state().rows(JoinSide::Left).forEach([&](uint32_t row) { only = row; });
+  state().remove(JoinSide::Left, std::vector{only});
+  add(JoinSide::Left, {"k", 0, 20, 2});
+  EXPECT_TRUE(state().takeExpiredRows(JoinSide::Left, 19).empty());
+  EXPECT_EQ(state().takeExpiredRows(JoinSide::Left, 20).size(), 1u);
+
+  start(std::nullopt, EventTimeKey{1, false});
+  add(JoinSide::Left, {"k", 10, 1, 1});
+  state().rows(JoinSide::Left).forEach([&](uint32_t row) { only = row; });
+  state().remove(JoinSide::Left, std::vector{only});
+  commit();
+  add(JoinSide::Left, {"other", 20, 1, 1});
+  add(JoinSide::Left, {"k", 10, 1, 1});
+  commit();
+  EXPECT_EQ(state().takeExpiredKeys(19)[0].size(), 1u);
+  EXPECT_EQ(state().takeExpiredKeys(20)[0].size(), 1u);
+}
+
 // A key of which no row was kept leaves nothing behind: its number may be another key's next.
 TEST_F(JoinStateTest, AKeyWithoutRowsIsForgotten) {
   start(std::nullopt, EventTimeKey{1, false});
   for (int i = 0; i < 3; ++i) {
     BinaryRows keys;
-    layout_->keyEncoder().encode({arrayOf<arrow::StringBuilder>(std::string("gone")), timesArray(1)}, 0, 1, &keys);
+    layout_->keyEncoder().encode({arrayOf<arrow::StringBuilder>(std::string("gone")), timesArray(1)}, 0, 1,
+                                 &keys);
     state().number(keys);
     commit();
     EXPECT_TRUE(atRest_[0].empty());
@@ -203,7 +229,8 @@ TEST_F(JoinStateTest, RandomBatchesAgainstAPlainModel) {
   for (int batch = 0; batch < 120; ++batch) {
     for (const JoinSide side : kJoinSides) {
       for (auto count = random() % 30; count > 0; --count) {
-        const Row row{"k" + std::to_string(random() % 7), 0, watermark + 1 + static_cast<int64_t>(random() % 100),
+        const Row row{"k" + std::to_string(random() % 7), 0,
+                      watermark + 1 + static_cast<int64_t>(random() % 100),
                       static_cast<int64_t>(random() % 1000)};
         add(side, row);
         model[static_cast<size_t>(side)].insert({"", 0, row.time, row.value});

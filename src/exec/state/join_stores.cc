@@ -32,9 +32,10 @@ int64_t longOf(std::string_view row) {
 }
 
 [[noreturn]] void throwGap() {
-  throw Error("STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE",
-              "A join's state has other rows under a key than it says: files of the state are lost or damaged.",
-              {{"errorMsg", "the indices of a key's rows are not 0 to its number of rows"}});
+  throw Error(
+      "STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE",
+      "A join's state has other rows under a key than it says: files of the state are lost or damaged.",
+      {{"errorMsg", "the indices of a key's rows are not 0 to its number of rows"}});
 }
 
 // Bytes of keys and values in the making, and which parts of them are whose.

@@ -18,6 +18,7 @@
 #include "common/task_pool.h"
 #include "exec/operators/operator.h"
 #include "state/state_files.h"
+#include "state/state_schema.h"
 
 namespace thalweg {
 
@@ -45,6 +46,7 @@ struct StoreDefinition {
   SchemaPtr key;
   SchemaPtr value;
   int numColsPrefixKey = 0;
+  ValueCheck valueCheck = ValueCheck::Types;
 };
 
 class OperatorState;

@@ -17,7 +17,8 @@ TEST(RowArena, KeepsRowsOfAnySizeUntilTheyAreRemoved) {
     const std::string bytes(random() % (i % 1000 == 0 ? 3'000'000 : 200), static_cast<char>('a' + i % 26));
     rows[i] = {arena.add(bytes), bytes};
     if (random() % 3 != 0) {
-      const auto one = std::next(rows.begin(), static_cast<int64_t>(random() % std::min<size_t>(rows.size(), 50)));
+      const auto one =
+          std::next(rows.begin(), static_cast<int64_t>(random() % std::min<size_t>(rows.size(), 50)));
       arena.remove(one->second.first);
       rows.erase(one);
     }

