@@ -15,6 +15,7 @@ from harness import F
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "shared" / "testdata" / "spark-checkpoints"
 FIRST_FILE_TIME = 1768471200  # 2026-01-15T10:00Z; each file is a minute younger than the one before it
+DEDUP_KEYS = ["user_id", "product_id", "timestamp"]
 WINDOWED = ("windowed-hdfs", "windowed-rocksdb", "windowed-rocksdb-changelog")
 JOINS = {"join-inner-hdfs": "inner", "join-left-outer-rocksdb": "left_outer"}
 
@@ -48,6 +49,26 @@ def files_of(fixture, run):
 def arrive(target, fixture, run):
     for name in files_of(fixture, run):
         shutil.move(target / "later" / name, target / "in" / name)
+
+
+def deduplicated(events):
+    return events.withWatermark("timestamp", "10 minutes").dropDuplicates(DEDUP_KEYS)
+
+
+def deduplicated_within(events):
+    return events.withWatermark("timestamp", "10 minutes").dropDuplicatesWithinWatermark(DEDUP_KEYS)
+
+
+def sessions(events):
+    return (events.withWatermark("timestamp", "10 minutes").groupBy(F.session_window("timestamp", "5 minutes"), "user_id")
+            .agg(F.count("*").alias("n"), F.sum("price").alias("total")))
+
+
+QUERIES = {"complete-mode-hdfs": complete, "dedup-hdfs": deduplicated, "dedup-rocksdb": deduplicated,
+           "dedup-within-watermark-rocksdb": deduplicated_within, "session-window-rocksdb": sessions,
+           **dict.fromkeys(WINDOWED, windowed)}
+# After which of Spark's runs a fixture is taken over.
+AFTER = {**dict.fromkeys(["session-window-rocksdb", *JOINS], (1, 2, 3)), **dict.fromkeys(WINDOWED, (1, 2, 4))}
 
 
 def remove_above(folder, last, pattern=r"(\d+)(\.\w+)?"):
@@ -115,7 +136,7 @@ def go_on(spark, folder, fixture, runs):
             rows = joined(spark, target / "in", JOINS[fixture])
         else:
             events = spark.readStream.schema(harness.CLICK).json(str(target / "in"))
-            rows = windowed(events) if fixture in WINDOWED else complete(events)
+            rows = QUERIES[fixture](events)
         query = (rows.writeStream.format("delta").outputMode(mode).option("checkpointLocation", str(target / "checkpoint"))
                  .trigger(availableNow=True).start(str(target / "table")))
         query.awaitTermination()
@@ -136,8 +157,7 @@ def main(program):
     spark = harness.SparkSession.builder.remote(server.url).create()
     failed = False
     with tempfile.TemporaryDirectory(prefix="thalweg-e2e-") as folder:
-        for fixture, after in [(name, runs) for name in WINDOWED for runs in (1, 2, 4)] + [
-                (name, runs) for name in JOINS for runs in (1, 2, 3)] + [("complete-mode-hdfs", 1), ("complete-mode-hdfs", 2)]:
+        for fixture, after in [(name, runs) for name in (*QUERIES, *JOINS) for runs in AFTER.get(name, (1, 2))]:
             try:
                 go_on(spark, folder, fixture, after)
                 print(f"{fixture}, taken over after run {after}: Spark's rows", flush=True)

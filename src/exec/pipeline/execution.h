@@ -15,6 +15,7 @@
 #include "common/task_pool.h"
 #include "connector/table.h"
 #include "exec/pipeline/event_times.h"
+#include "exec/pipeline/observed_metrics.h"
 #include "expr/batch_context.h"
 
 namespace thalweg {
@@ -45,6 +46,8 @@ struct Execution {
   // its state, which is the query's and is kept between batches.
   std::vector<BatchWatermarks> watermarks;
   std::vector<OperatorState*> states;
+  // Of each observe() of the plan: what it saw, once all rows have gone by. Called once each, before the plan goes.
+  std::vector<std::function<ObservedMetrics()>> observations;
 
   EvaluationContext evaluation(int partition = 0) const { return EvaluationContext{&batch, nullptr, partition}; }
 };

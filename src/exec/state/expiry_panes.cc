@@ -36,8 +36,9 @@ std::vector<uint32_t> ExpiryPanes::take(int64_t watermarkMicros) {
   }
   if (pane != panes_.end() && pane->first == second) {
     Pane& entries = pane->second;
-    const auto passed = std::stable_partition(
-        entries.begin(), entries.end(), [&](const Entry& entry) { return entry.microsOfSecond > partly; });
+    const auto passed = std::stable_partition(entries.begin(), entries.end(), [&](const Entry& entry) {
+      return entry.microsOfSecond > partly;
+    });
     for (auto entry = passed; entry != entries.end(); ++entry) taken.push_back(entry->number);
     entries.erase(passed, entries.end());
   }

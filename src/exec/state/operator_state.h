@@ -17,6 +17,7 @@
 
 #include "common/task_pool.h"
 #include "exec/operators/operator.h"
+#include "state/cold_tier.h"
 #include "state/state_files.h"
 #include "state/state_schema.h"
 
@@ -38,6 +39,9 @@ class StorePartition : public StateReceiver {
   // Of its keys, those that progress counts as rows of the state.
   virtual int64_t numKeys() const = 0;
   virtual int64_t memoryBytes() const = 0;
+  // Keys that take more than `bytes` in memory at the end of a batch go to `cold`, which outlives the partition. Before the
+  // first load. Partitions that do not override it keep all in memory.
+  virtual void setRoom(ColdPartition* cold, int64_t bytes) {}
 };
 
 // A store of an operator, as the checkpoint describes it.
@@ -93,6 +97,7 @@ struct StateContext {
   int numPartitions = 1;
   int64_t minVersionsToRetain = 100;
   std::string temporaryFolder;
+  int64_t memoryBytes = INT64_MAX;  // of an operator; keys beyond it go to local disk
   TaskPool* pool = nullptr;
 };
 
@@ -138,6 +143,7 @@ class OperatorState {
   const StatefulNode& node_;
   StateContext context_;
   int numPartitions_;
+  ColdTier coldTier_;
   std::vector<std::unique_ptr<Store>> stores_;  // a partition after the other, store by store
   int64_t version_ = -1;                        // −1: not loaded
   StateMetrics metrics_;

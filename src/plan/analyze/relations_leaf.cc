@@ -1,4 +1,6 @@
 // Leaves of a plan: tables, streaming sources, rows that a client sent, ranges, SQL text.
+#include <utility>
+
 #include <arrow/api.h>
 #include <arrow/io/memory.h>
 #include <arrow/ipc/api.h>
@@ -213,7 +215,10 @@ LogicalPtr RelationAnalyzer::sqlText(const proto::Relation& relation) {
   const SqlArguments arguments(relation.sql(), context_.functions.timeZone);
   proto::Relation parsed;
   sql::parseQuery(relation.sql().query(), &parsed, arguments.options());
-  return analyze(parsed);
+  const bool outside = std::exchange(isSqlText_, true);
+  LogicalPtr plan = analyze(parsed);
+  isSqlText_ = outside;
+  return plan;
 }
 
 LogicalPtr RelationAnalyzer::tableFunction(const proto::Relation& relation) {

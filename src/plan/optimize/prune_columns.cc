@@ -1,9 +1,11 @@
 // Scans read only the columns that something above uses; projections compute only what is used.
 #include <set>
 
+#include "plan/logical/collect_metrics.h"
 #include "plan/logical/event_time.h"
 #include "plan/logical/join.h"
 #include "plan/optimize/optimizer.h"
+#include "types/column_metadata.h"
 
 namespace thalweg {
 namespace {
@@ -38,13 +40,13 @@ LogicalPtr pruneScan(const Scan& scan, const Ids& needed, const std::function<Lo
   return make(std::move(columns), std::move(output));
 }
 
-// The node without the columns that nobody needs.
-LogicalPtr only(const LogicalPtr& node, const Ids& needed) {
+LogicalPtr onlyColumns(const LogicalPtr& node, const Ids& wanted) {
   std::vector<ExpressionPtr> kept;
   for (const AttributePtr& column : node->output()) {
-    if (needed.contains(column->id())) kept.push_back(column);
+    if (wanted.contains(column->id())) kept.push_back(column);
   }
-  return kept.size() == node->output().size() ? node : std::make_shared<LogicalProject>(std::move(kept), node);
+  if (kept.size() == node->output().size()) return node;
+  return std::make_shared<LogicalProject>(std::move(kept), node);
 }
 
 LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
@@ -92,14 +94,20 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
       LogicalPtr left = prune(join.left(), below), right = prune(join.right(), below);
       // Their rows are kept as state: what only the operators below used is none of it.
       if (left->isStreaming() && right->isStreaming()) {
-        left = only(left, below);
-        right = only(right, below);
+        left = onlyColumns(left, below);
+        right = onlyColumns(right, below);
       }
       return node->withChildren({std::move(left), std::move(right)});
     }
     case LogicalKind::TimeWindow: {
       Ids below = needed;
       addReferences(*static_cast<const LogicalTimeWindow&>(*node).time(), &below);
+      return node->withChildren({prune(node->child(), below)});
+    }
+    case LogicalKind::SessionWindow: {
+      Ids below = needed;
+      addReferences(*static_cast<const LogicalSessionWindow&>(*node).time(), &below);
+      addReferences(*static_cast<const LogicalSessionWindow&>(*node).gap(), &below);
       return node->withChildren({prune(node->child(), below)});
     }
     case LogicalKind::EventTimeWatermark: {
@@ -119,8 +127,23 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
       }
       return std::make_shared<LogicalAggregate>(aggregate.grouping(), std::move(kept), prune(aggregate.child(), below));
     }
+    case LogicalKind::CollectMetrics: {
+      Ids below = needed;
+      for (const ExpressionPtr& metric : static_cast<const LogicalCollectMetrics&>(*node).metrics()) addReferences(*metric, &below);
+      return node->withChildren({prune(node->child(), below)});
+    }
+    case LogicalKind::Deduplicate: {
+      const auto& deduplicate = static_cast<const LogicalDeduplicate&>(*node);
+      Ids below = needed;
+      for (const AttributePtr& key : deduplicate.keys()) below.insert(key->id());
+      for (const AttributePtr& column : node->child()->output()) {
+        if (deduplicate.withinWatermark() && hasMetadataKey(column->metadata(), kWatermarkDelayKey)) below.insert(column->id());
+      }
+      // To Spark rows are late by an event time that is used above, or a key: with no other one may the operator see.
+      return node->withChildren({onlyColumns(prune(node->child(), below), below)});
+    }
     default: {
-      // Operators that need all columns of their children (unions by position, deduplication).
+      // Operators that need all columns of their children (unions by position).
       std::vector<LogicalPtr> children;
       for (const LogicalPtr& child : node->children()) children.push_back(prune(child, allOf(child->output())));
       return children.empty() ? node : node->withChildren(std::move(children));

@@ -194,7 +194,8 @@ class StoreSink final : public StreamSink {
 struct Setup {
   int partitions;
   bool rocksDb;
-  bool restarts;  // after every step
+  bool restarts;      // after every step
+  bool cold = false;  // state has next to no room in memory between batches
 };
 
 class StatefulQueryTest : public ::testing::TestWithParam<Setup> {
@@ -247,6 +248,7 @@ class StatefulQueryTest : public ::testing::TestWithParam<Setup> {
       query.loggedConfiguration["spark.sql.streaming.stateStore.providerClass"] =
           "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider";
     }
+    if (GetParam().cold) query.stateMemoryBytes = room_;
     query.formats = &formats_;
     query.pool = &pool_;
     return query;
@@ -290,6 +292,7 @@ class StatefulQueryTest : public ::testing::TestWithParam<Setup> {
     return nlohmann::json::parse(*last_->lastProgress())["stateOperators"][0];
   }
 
+  int64_t room_ = 0;  // of cold setups
   std::shared_ptr<StreamingQuery> last_;
   std::shared_ptr<Feed> feed_ = std::make_shared<Feed>();
   std::shared_ptr<Store> store_ = std::make_shared<Store>();
@@ -301,11 +304,12 @@ class StatefulQueryTest : public ::testing::TestWithParam<Setup> {
 // State partitions, both providers, and a query that runs on or is started for every step.
 inline auto allSetups() {
   return ::testing::Values(Setup{1, false, false}, Setup{4, false, false}, Setup{4, false, true},
-                           Setup{1, false, true}, Setup{4, true, false}, Setup{4, true, true});
+                           Setup{1, false, true}, Setup{4, true, false}, Setup{4, true, true},
+                           Setup{4, true, false, true}, Setup{4, false, true, true}, Setup{1, false, false, true});
 }
 inline std::string setupName(const ::testing::TestParamInfo<Setup>& info) {
   return std::string(info.param.rocksDb ? "RocksDb" : "Hdfs") + std::to_string(info.param.partitions) +
-         (info.param.restarts ? "Restarts" : "RunsOn");
+         (info.param.restarts ? "Restarts" : "RunsOn") + (info.param.cold ? "Cold" : "");
 }
 
 }  // namespace thalweg::query_test
