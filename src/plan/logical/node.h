@@ -34,6 +34,8 @@ enum class LogicalKind {
   Deduplicate,
   TimeWindow,
   EventTimeWatermark,
+  Generate,
+  Expand,
 };
 
 class LogicalNode {

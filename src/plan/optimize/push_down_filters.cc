@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plan/logical/generate.h"
 #include "plan/logical/join.h"
 #include "plan/optimize/optimizer.h"
 
@@ -89,6 +90,14 @@ LogicalPtr pushThroughJoin(const LogicalJoin& join, Conjuncts above) {
                   above);
 }
 
+// What asks for the columns that stay alone leaves out rows before others are made of them.
+LogicalPtr pushThroughGenerate(const LogicalGenerate& generate, Conjuncts conjuncts) {
+  Conjuncts below = takeFrom(&conjuncts, [&](const Expression& one) {
+    return one.deterministic() && refersOnlyTo(one, generate.kept());
+  });
+  return filtered(generate.withChildren({push(generate.child(), std::move(below))}), conjuncts);
+}
+
 LogicalPtr push(const LogicalPtr& node, Conjuncts conjuncts) {
   switch (node->kind()) {
     case LogicalKind::Filter: {
@@ -103,6 +112,8 @@ LogicalPtr push(const LogicalPtr& node, Conjuncts conjuncts) {
       return push(node->child(), std::move(conjuncts));
     case LogicalKind::Project:
       return pushThroughProject(static_cast<const LogicalProject&>(*node), std::move(conjuncts));
+    case LogicalKind::Generate:
+      return pushThroughGenerate(static_cast<const LogicalGenerate&>(*node), std::move(conjuncts));
     case LogicalKind::Join:
       return pushThroughJoin(static_cast<const LogicalJoin&>(*node), std::move(conjuncts));
     default:
