@@ -15,6 +15,8 @@ namespace thalweg {
   X(DataFileBefore, "dataFile.before") \
   X(DataFileDuring, "dataFile.during") \
   X(DataFileAfter, "dataFile.after") \
+  X(DeletionVectorBefore, "deletionVector.before") \
+  X(DeletionVectorAfter, "deletionVector.after") \
   X(DeltaCommitBefore, "deltaCommit.before") \
   X(DeltaCommitTemp, "deltaCommit.temp") \
   X(DeltaCommitAfter, "deltaCommit.after") \

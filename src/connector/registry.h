@@ -46,6 +46,9 @@ struct WriteDefinition {
   std::optional<TableCreation> creation = {};
   // Of streams whose batches the engine paces, many a second: the sink keeps the number of small files down behind them.
   bool compactBehind = false;
+  // Of streams in update mode whose rows are groups of an aggregation: the columns of the output that the groups are by. A row
+  // takes the place of its group's earlier one. No columns: there is one group. Absent: rows are only added.
+  std::optional<std::vector<int>> keyColumns = {};
 };
 
 // A streaming source's schema, known before it is opened.

@@ -62,6 +62,7 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs) {
   format.openStreamSink = [logs](const WriteDefinition& write, const FileSystemRegistry& files) -> std::unique_ptr<StreamSink> {
     DeltaWriteOptions options = DeltaWriteOptions::parse(write.options, write.partitionColumns);
     options.compactBehind = write.compactBehind;
+    options.keyColumns = write.keyColumns;
     return std::make_unique<DeltaStreamSink>(logs->get(files.resolve(writePath(write))), std::move(options), storeAssignment(write.timeZone));
   };
   format.openBatchWrite = [logs](const WriteDefinition& write, const FileSystemRegistry& files, SaveMode mode,

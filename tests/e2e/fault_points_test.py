@@ -14,8 +14,9 @@ RECORDS_PER_BATCH = 1_000
 FIRST_PASS = {"sourceLog.before", "sourceLog.after", "deltaCheckpoint.before", "deltaCheckpoint.after", "lastCheckpoint.before",
               "purge.before"}
 DIED_AT_FAULT_POINT = 137
-# The job keeps no state and drops no table: those points are fired by src/state/state_files_test.cc and names_test.py.
-OF_OTHERS = ("stateChanges.", "stateSnapshot.", "catalogDrop.")
+# The job keeps no state, replaces no rows and drops no table: those points are fired by src/state/state_files_test.cc,
+# src/sinks/delta/delta_upsert_test.cc and names_test.py.
+OF_OTHERS = ("stateChanges.", "stateSnapshot.", "deletionVector.", "catalogDrop.")
 
 
 def fault_points(header):

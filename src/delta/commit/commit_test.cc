@@ -43,8 +43,8 @@ AddFile fileOf(const std::string& path, const std::string& x) {
   return add;
 }
 
-PartitionFilter partition(const std::string& x) {
-  return [x](const PartitionValues& values) { return values.at("x") == x; };
+ReadFilter partition(const std::string& x) {
+  return [x](const AddFile& file) { return file.partitionValues.at("x") == x; };
 }
 
 class CommitTest : public testing::Test {
@@ -175,6 +175,77 @@ TEST_F(CommitTest, TheSnapshotOfACommitIsWhatTheLogSays) {
             R"("dataChange":true,"stats":"{\"numRecords\":5}"}})");
 }
 
+TEST_F(CommitTest, APlanIsMadeOverTheNewestVersionAndAnewWhereWhatItReadChanges) {
+  create();
+  const SnapshotPtr old = append(fileOf("a", "1"));
+  append(fileOf("b", "1"));
+  std::vector<int64_t> versions;
+  Transaction transaction(log_, old);
+  transaction.setTransaction({"app", 1, std::nullopt});
+  transaction.planFiles([&](Transaction& planned) {
+    versions.push_back(planned.readSnapshot()->version());
+    planned.readMatching(partition("1"));
+    planned.readSnapshot()->files().forEachLive([&](const FileRecord& file) {
+      if (file.toAdd().partitionValues.at("x") == "1") planned.remove(removalOf(file.toAdd(), 1));
+    });
+    planned.add(fileOf("merged" + std::to_string(versions.size()), "1"));
+    planned.setOperation({"UPDATE", {}, {{"plans", static_cast<int64_t>(versions.size())}}, {}});
+    if (versions.size() == 1) append(fileOf("c", "1"));  // another writer, before our first put
+  });
+  const SnapshotPtr done = won(transaction.commit());
+  EXPECT_EQ(versions, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(done->version(), 4);
+  ASSERT_EQ(done->numFiles(), 1);
+  EXPECT_EQ(done->liveFiles()[0].path, "merged2");
+  EXPECT_EQ(done->transactionVersion("app"), 1);
+  const json info = json::parse(lines(4)[0])["commitInfo"];
+  EXPECT_EQ(info["readVersion"], 3);
+  EXPECT_EQ(info["isBlindAppend"], false);
+  EXPECT_EQ(info["operationMetrics"]["plans"], "2");
+}
+
+TEST_F(CommitTest, APlanStaysWhereOthersAddWhatItWouldNotHaveRead) {
+  create();
+  int plans = 0;
+  Transaction transaction(log_, log_->require());
+  transaction.planFiles([&](Transaction& planned) {
+    planned.readMatching(partition("1"));
+    planned.add(fileOf("ours", "1"));
+    if (++plans == 1) append(fileOf("theirs", "2"));
+  });
+  EXPECT_EQ(won(transaction.commit())->numFiles(), 2);
+  EXPECT_EQ(plans, 1);
+}
+
+TEST_F(CommitTest, APlanDoesNotOutliveAnotherWritersMetadataOrTransaction) {
+  create();
+  const auto racing = [&](const std::function<void(Transaction&)>& theirs) {
+    Transaction transaction(log_, log_->require());
+    transaction.setTransaction({"app", 7, std::nullopt});
+    transaction.planFiles([&](Transaction& planned) {
+      planned.readWholeTable();
+      planned.add(fileOf("ours", "1"));
+      Transaction other(log_, log_->require());
+      theirs(other);
+      won(other.commit());
+    });
+    const CommitOutcome outcome = transaction.commit();
+    const auto* conflict = std::get_if<Conflicted>(&outcome);
+    return conflict ? conflict->error.condition() : "none";
+  };
+  EXPECT_EQ(racing([](Transaction& other) {
+              other.setTransaction({"app", 7, std::nullopt});
+            }),
+            "DELTA_CONCURRENT_TRANSACTION");
+  EXPECT_EQ(racing([](Transaction& other) {
+              Metadata metadata = tableMetadata({{"delta.logRetentionDuration", "interval 1 day"}});
+              metadata.id = other.readSnapshot()->metadata().id;
+              other.setMetadata(metadata);
+            }),
+            "DELTA_METADATA_CHANGED");
+  EXPECT_EQ(log_->require()->numFiles(), 0);
+}
+
 TEST_F(CommitTest, ChecksumFollowsEachCommitAndEqualsReplay) {
   create();
   append(fileOf("a", "1"));
@@ -271,7 +342,7 @@ std::function<void(Transaction&)> removes(const std::string& path, const std::st
   return [=](Transaction& transaction) { transaction.remove(removalOf(fileOf(path, x), 9)); };
 }
 std::function<void(Transaction&)> reads(const std::string& x) {
-  return [=](Transaction& transaction) { transaction.readPartitions(partition(x)); };
+  return [=](Transaction& transaction) { transaction.readMatching(partition(x)); };
 }
 std::function<void(Transaction&)> records(const std::string& app) {
   return [=](Transaction& transaction) { transaction.setTransaction({app, 1, std::nullopt}); };

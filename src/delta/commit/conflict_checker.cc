@@ -137,17 +137,17 @@ class Checker {
     return std::nullopt;
   }
 
-  bool mayHaveRead(const PartitionValues& values) const {
+  bool mayHaveRead(const AddFile& file) const {
     if (own_.reads.wholeTable) return true;
-    return std::any_of(own_.reads.partitions.begin(), own_.reads.partitions.end(),
-                       [&](const PartitionFilter& filter) { return filter(values); });
+    return std::any_of(own_.reads.filters.begin(), own_.reads.filters.end(),
+                       [&](const ReadFilter& filter) { return filter(file); });
   }
 
   std::optional<Error> appends() const {
     if (own_.isBlindAppend || own_.isolationLevel == IsolationLevel::SnapshotIsolation) return std::nullopt;
     for (const Action& theirs : winner_) {
       const auto* add = std::get_if<AddFile>(&theirs);
-      if (!add || !mayHaveRead(add->partitionValues)) continue;
+      if (!add || !mayHaveRead(*add)) continue;
       return conflict("DELTA_CONCURRENT_APPEND.WITHOUT_HINT",
                       "it added files (" + add->path + ") to what this operation had read",
                       "Run the operation again.");
@@ -162,7 +162,7 @@ class Checker {
     std::optional<AddFile> live;
     if (own_.readSnapshot) live = own_.readSnapshot->files().findLive(remove.path, dv);
     if (!live) return false;
-    return mayHaveRead(live->partitionValues);
+    return mayHaveRead(*live);
   }
 
   std::optional<Error> deletesOfRead() const {
@@ -204,6 +204,12 @@ class Checker {
 std::optional<Error> findConflict(const PendingCommit& own, const std::vector<Action>& winner,
                                   int64_t winnerVersion, const Snapshot* before) {
   return Checker(own, winner, winnerVersion, before).check();
+}
+
+bool isDataConflict(const Error& conflict) {
+  const std::string& condition = conflict.condition();
+  return condition.starts_with("DELTA_CONCURRENT_APPEND") || condition.starts_with("DELTA_CONCURRENT_DELETE_READ") ||
+         condition.starts_with("DELTA_CONCURRENT_DELETE_DELETE");
 }
 
 }  // namespace thalweg::delta

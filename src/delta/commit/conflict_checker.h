@@ -15,17 +15,17 @@
 
 namespace thalweg::delta {
 
-// True where files with these partition values may hold rows that were read.
-using PartitionFilter = std::function<bool(const PartitionValues&)>;
+// True where such a file may hold rows that were read, or would have been read had it been there.
+using ReadFilter = std::function<bool(const AddFile&)>;
 
 // What a transaction looked at, for conflicts. Nothing at all: a blind append, if it only adds.
 struct ReadSet {
   bool wholeTable = false;
-  std::vector<PartitionFilter> partitions;
+  std::vector<ReadFilter> filters;
   std::set<std::string> files;   // canonical paths
   std::set<std::string> appIds;  // whose transaction versions were asked for
 
-  bool dependsOnFiles() const { return wholeTable || !partitions.empty() || !files.empty(); }
+  bool dependsOnFiles() const { return wholeTable || !filters.empty() || !files.empty(); }
 };
 
 // A transaction's view while it is checked.
@@ -43,5 +43,9 @@ struct PendingCommit {
 // it.
 std::optional<Error> findConflict(const PendingCommit& own, const std::vector<Action>& winner,
                                   int64_t winnerVersion, const Snapshot* before);
+
+// Whether findConflict's answer is about data alone (append, delete-read, delete-delete): what was read is
+// not the newest any more, and the operation may be made anew on top of the winner.
+bool isDataConflict(const Error& conflict);
 
 }  // namespace thalweg::delta

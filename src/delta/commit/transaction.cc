@@ -116,7 +116,35 @@ void Transaction::prepare() {
     if (!protocol_) protocol_ = protocolForNewTable(*metadata_, log_->table().path);
   }
   checkWritable(protocol(), metadata(), log_->table().path);
+}
+
+void Transaction::plan() {
+  readSnapshot_ = head_;
+  reads_.wholeTable = false;
+  reads_.filters.clear();
+  reads_.files.clear();
+  files_.clear();
+  stale_ = false;
+  plan_(*this);
+}
+
+void Transaction::render() {
   checkActions();
+  const bool onlyAdds = std::all_of(files_.begin(), files_.end(), [](const Action& action) {
+    return std::holds_alternative<AddFile>(action);
+  });
+  const bool dataChange = std::any_of(files_.begin(), files_.end(), [](const Action& action) {
+    return changesData<AddFile>(action) || changesData<RemoveFile>(action);
+  });
+  facts_.timestampMs = log_->clock().nowMillis();
+  if (readSnapshot_) facts_.readVersion = readSnapshot_->version();
+  facts_.isBlindAppend = onlyAdds && !reads_.dependsOnFiles();
+  facts_.isolationLevel = dataChange || metadata_ || protocol_ || facts_.isBlindAppend
+                              ? IsolationLevel::Serializable
+                              : IsolationLevel::SnapshotIsolation;
+  facts_.txnId = txnId_;
+  actions_ = orderedActions(makeCommitInfo(operation_, facts_));
+  text_ = toCommitText(actions_);
 }
 
 void Transaction::checkActions() const {
@@ -143,13 +171,7 @@ void Transaction::checkActions() const {
                   {{"actionType", add ? "add" : "remove"}, {"path", path}});
     }
   }
-  if (removesData && tableFlag(metadata(), kAppendOnly)) {
-    throw Error("DELTA_CANNOT_MODIFY_APPEND_ONLY",
-                "The Delta table " + table +
-                    " takes appends only: its property delta.appendOnly is true. Unset it to change "
-                    "or delete rows.",
-                {{"table_name", table}, {"config", std::string(kAppendOnly)}});
-  }
+  if (removesData) checkRemovesRows(metadata(), table);
   if (removesData && addsData && !hasCdc && tableFlag(metadata(), kEnableChangeDataFeed) &&
       operation_.name != "WRITE" && operation_.name != "STREAMING UPDATE") {
     throw unsupported(
@@ -190,15 +212,16 @@ SnapshotPtr Transaction::snapshotAfter(int64_t version, const std::vector<Action
   return std::move(*builder).finish(log_->clock().nowMillis());
 }
 
-Transaction::Attempt Transaction::tryPut(int64_t version, const std::string& text) {
+Transaction::Attempt Transaction::tryPut(int64_t version) {
   FileSystem& fileSystem = *log_->table().fileSystem;
   const std::string path = log_->logPath() + "/" + commitFileName(version);
   const PutOutcome outcome =
-      putIfAbsentResolved(fileSystem, path, text, [] { passFaultPoint(FaultPoint::DeltaCommitTemp); });
+      putIfAbsentResolved(fileSystem, path, text_, [] { passFaultPoint(FaultPoint::DeltaCommitTemp); });
   return outcome == PutOutcome::Done ? Attempt::Won : Attempt::Lost;
 }
 
-std::variant<Transaction::Attempt, Error> Transaction::passWinners(const PendingCommit& own) {
+std::variant<Transaction::Attempt, Error> Transaction::passWinners() {
+  const PendingCommit own{readSnapshot_.get(), reads_, actions_, facts_.isolationLevel, facts_.isBlindAppend};
   FileSystem& fileSystem = *log_->table().fileSystem;
   while (true) {
     const int64_t version = head_ ? head_->version() + 1 : 0;
@@ -215,45 +238,40 @@ std::variant<Transaction::Attempt, Error> Transaction::passWinners(const Pending
       fileSystem.sync(path);
       return Attempt::Won;
     }
-    if (auto conflict = findConflict(own, winner, version, head_.get())) return *conflict;
+    if (auto conflict = findConflict(own, winner, version, head_.get())) {
+      if (!plan_ || !isDataConflict(*conflict)) return *conflict;
+      stale_ = true;
+    }
     head_ = snapshotAfter(version, winner);
   }
 }
 
 CommitOutcome Transaction::commit() {
   prepare();
-  const bool onlyAdds = std::all_of(files_.begin(), files_.end(), [](const Action& action) {
-    return std::holds_alternative<AddFile>(action);
-  });
-  const bool dataChange = std::any_of(files_.begin(), files_.end(), [](const Action& action) {
-    return changesData<AddFile>(action) || changesData<RemoveFile>(action);
-  });
-  CommitFacts facts;
-  facts.timestampMs = log_->clock().nowMillis();
-  if (readSnapshot_) facts.readVersion = readSnapshot_->version();
-  facts.isBlindAppend = onlyAdds && !reads_.dependsOnFiles();
-  facts.isolationLevel = dataChange || metadata_ || protocol_ || facts.isBlindAppend
-                             ? IsolationLevel::Serializable
-                             : IsolationLevel::SnapshotIsolation;
-  facts.txnId = txnId_;
-  actions_ = orderedActions(makeCommitInfo(operation_, facts));
-  const PendingCommit own{readSnapshot_.get(), reads_, actions_, facts.isolationLevel, facts.isBlindAppend};
-  const std::string text = toCommitText(actions_);
-
+  render();
+  if (plan_) {
+    // Plans over a version that is not the newest would be made in vain.
+    auto passed = passWinners();
+    if (auto* conflict = std::get_if<Error>(&passed)) return Conflicted{*conflict};
+    plan();
+    render();
+  }
   passFaultPoint(FaultPoint::DeltaCommitBefore);
   int lostRaces = 0;
   for (int attempt = 0; attempt < limits_.maxAttempts; ++attempt) {
-    const int64_t version = head_ ? head_->version() + 1 : 0;
-    Attempt result = tryPut(version, text);
+    Attempt result = tryPut(head_ ? head_->version() + 1 : 0);
     if (result == Attempt::Lost) {
-      auto passed = passWinners(own);
+      auto passed = passWinners();
       if (auto* conflict = std::get_if<Error>(&passed)) return Conflicted{*conflict};
       result = std::get<Attempt>(passed);
     }
-    if (result == Attempt::Won) {
-      return finish(head_ ? head_->version() + 1 : 0);
+    if (result == Attempt::Won) return finish(head_ ? head_->version() + 1 : 0);
+    if (stale_) {
+      plan();
+      render();
+    } else {
+      backOff(++lostRaces, limits_.maxBackoffMs);
     }
-    backOff(++lostRaces, limits_.maxBackoffMs);
   }
   throw Error(
       "DELTA_MAX_COMMIT_RETRIES_EXCEEDED",

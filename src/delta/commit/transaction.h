@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,8 +48,9 @@ class Transaction {
   // What the operation's result rests on. Nothing read and only files added: a blind append, which no other
   // writer's data can invalidate.
   void readWholeTable() { reads_.wholeTable = true; }
-  // By values of the partition columns: true where such files may hold rows that were read.
-  void readPartitions(PartitionFilter mayMatch) { reads_.partitions.push_back(std::move(mayMatch)); }
+  // True where such files, by their partition values and statistics, may hold rows that were read. Called
+  // until commit() returns.
+  void readMatching(ReadFilter mayMatch) { reads_.filters.push_back(std::move(mayMatch)); }
   void readFile(const AddFile& file);
   // The version that `appId` recorded last; another writer's record for it becomes a conflict. Setting a
   // transaction counts as reading it.
@@ -62,6 +64,12 @@ class Transaction {
   void setTransaction(SetTransaction transaction);
   void setDomain(DomainMetadata domain);
   void setOperation(Operation operation) { operation_ = std::move(operation); }
+  // For an operation that can be made anew: `plan` is called in commit(), with the newest version as
+  // readSnapshot(), and says what was read of the table's files, which files go and come, and the operation.
+  // Where another writer changes what was read, it is called again on top of that writer's version, with all
+  // that it said before forgotten; metadata, protocol, domains and application transactions conflict as ever.
+  // Its exceptions leave commit(): nothing is in the log then.
+  void planFiles(std::function<void(Transaction&)> plan) { plan_ = std::move(plan); }
   void setLimits(const CommitLimits& limits) { limits_ = limits; }
 
   // Puts the commit as the next version. Lost races are checked by the conflict rules and tried again on top
@@ -80,10 +88,15 @@ class Transaction {
 
   void prepare();
   void checkActions() const;
+  // The file actions anew, over the newest version known.
+  void plan();
+  // actions_, text_ and facts_ of what is to be put.
+  void render();
   std::vector<Action> orderedActions(const CommitInfo& info) const;
-  Attempt tryPut(int64_t version, const std::string& text);
-  // Reads the winners from `head_` on, moving it; Won where one of them turns out to be ours.
-  std::variant<Attempt, Error> passWinners(const PendingCommit& own);
+  Attempt tryPut(int64_t version);
+  // Reads the winners from `head_` on, moving it; Won where one of them turns out to be ours. A conflict that
+  // a new plan resolves sets `stale_`.
+  std::variant<Attempt, Error> passWinners();
   bool isOurs(const std::vector<Action>& actions) const;
   SnapshotPtr snapshotAfter(int64_t version, const std::vector<Action>& actions) const;
   Committed finish(int64_t version);
@@ -102,7 +115,11 @@ class Transaction {
   Operation operation_;
   CommitLimits limits_;
   std::string txnId_;
+  std::function<void(Transaction&)> plan_;
+  bool stale_ = false;  // what the plan read has changed
+  CommitFacts facts_;
   std::vector<Action> actions_;  // of the commit, in its order
+  std::string text_;
 };
 
 // The remove that takes `file` out of the table, as Spark writes it.

@@ -81,6 +81,21 @@ DataFileLayout makeDataFileLayout(Location table, const Metadata& metadata, cons
   return layout;
 }
 
+DataFileLayout changeFileLayout(const DataFileLayout& dataFiles) {
+  DataFileLayout layout = dataFiles;
+  const auto withType = [](const SchemaPtr& schema) {
+    std::vector<StructField> fields = schema->fields();
+    fields.push_back({std::string(kChangeType), DataType::primitive(TypeId::String)});
+    return DataType::structOf(std::move(fields));
+  };
+  layout.schema = withType(dataFiles.schema);
+  layout.physicalSchema = withType(dataFiles.physicalSchema);
+  layout.isChangeData = true;
+  layout.statistics.columns.reset();
+  layout.statistics.numIndexedColumns = 0;
+  return layout;
+}
+
 void removeUncommitted(const Location& table, const std::vector<AddFile>& files) noexcept {
   for (const AddFile& file : files) {
     try {
@@ -95,9 +110,10 @@ DataFileWriter::DataFileWriter(const DataFileLayout& layout, PartitionValues val
     : layout_(layout), values_(std::move(values)) {
   passFaultPoint(FaultPoint::DataFileBefore);
   // Spark's own two spellings.
-  const char* separator = layout.partitionColumns.empty() ? "-" : ".";
-  relativePath_ = folderOf(layout, values_) + fmt::format("part-{:05}-{}{}c000{}", taskId, randomUuid(),
-                                                          separator, extensionOf(layout.parquet.compression));
+  const char* separator = layout.partitionColumns.empty() && !layout.isChangeData ? "-" : ".";
+  relativePath_ = (layout.isChangeData ? "_change_data/" : "") + folderOf(layout, values_) +
+                  fmt::format("{}-{:05}-{}{}c000{}", layout.isChangeData ? "cdc" : "part", taskId,
+                              randomUuid(), separator, extensionOf(layout.parquet.compression));
   path_ = layout.table.path + "/" + relativePath_;
   const SchemaPtr stored = DataType::structOf(columnsOf(layout, *layout.physicalSchema, /*partition=*/false));
   const SchemaPtr logical = DataType::structOf(columnsOf(layout, *layout.schema, /*partition=*/false));
@@ -124,6 +140,10 @@ void DataFileWriter::write(const arrow::RecordBatch& rows) {
   passFaultPoint(FaultPoint::DataFileDuring);
 }
 
+std::string DataFileWriter::logPath() const {
+  return encodeUriPath(relativePath_);
+}
+
 int64_t DataFileWriter::bufferedBytes() const {
   return writer_->bufferedBytes();
 }
@@ -140,7 +160,7 @@ std::optional<AddFile> DataFileWriter::close() {
     throw Error("STORAGE_FAILURE", "The data file " + path_ + " vanished after it was written.",
                 {{"path", path_}});
   closed_ = true;
-  file.path = encodeUriPath(relativePath_);
+  file.path = logPath();
   file.partitionValues = values_;
   file.modificationTime = info->modificationTimeMs;
   passFaultPoint(FaultPoint::DataFileAfter);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <arrow/type_fwd.h>
 
@@ -21,6 +22,7 @@ struct DataFileLayout {
   SchemaPtr schema;                           // logical, of the whole table
   SchemaPtr physicalSchema;                   // same shape
   std::vector<std::string> partitionColumns;  // logical names
+  bool isChangeData = false;                  // files below _change_data/, named cdc-…
   bool randomPrefixes = false;  // folders of two random characters (column mapping) instead of col=value
   StatisticsOptions statistics;
   ParquetWriteOptions parquet;
@@ -32,8 +34,14 @@ struct DataFileLayout {
 // From a table's metadata: mapping, statistics, the codec of delta.parquet.compression.codec.
 DataFileLayout makeDataFileLayout(Location table, const Metadata& metadata, const Protocol& protocol);
 
-// Removes data files that no commit names, as far as the store lets it: a file that stays is no part of the table, and vacuum
-// takes it.
+// The column that change data files have beside the table's: what became of a row.
+inline constexpr std::string_view kChangeType = "_change_type";
+
+// Of the change data files beside a table's data files: its columns and, last, kChangeType; no statistics.
+DataFileLayout changeFileLayout(const DataFileLayout& dataFiles);
+
+// Removes data files that no commit names, as far as the store lets it: a file that stays is no part of the
+// table, and vacuum takes it.
 void removeUncommitted(const Location& table, const std::vector<AddFile>& files) noexcept;
 
 // Used by one thread. Passes the fault points DataFileBefore (nothing written), DataFileDuring (rows in hand)
@@ -50,6 +58,8 @@ class DataFileWriter {
   // The table's columns without the partition columns, in the table's order and types.
   void write(const arrow::RecordBatch& rows);
   int64_t numRows() const { return numRows_; }
+  // As the add action will have it.
+  std::string logPath() const;
   int64_t bufferedBytes() const;
   // Durable on return. Nothing where no row was written: such a file is removed.
   std::optional<AddFile> close();

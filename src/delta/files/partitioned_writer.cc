@@ -65,10 +65,11 @@ PartitionedWriter::PartitionedWriter(const DataFileLayout& layout, int taskId)
 
 PartitionedWriter::~PartitionedWriter() = default;
 
-void PartitionedWriter::write(const std::shared_ptr<arrow::RecordBatch>& rows) {
+void PartitionedWriter::write(const std::shared_ptr<arrow::RecordBatch>& rows,
+                              const PlacedRowsVisitor& placed) {
   if (rows->num_rows() == 0) return;
   const auto stored = valueOrThrow(rows->SelectColumns(dataIndexes_));
-  for (const Group& group : groupsOf(*rows)) writeGroup(group, stored);
+  for (const Group& group : groupsOf(*rows)) writeGroup(group, stored, placed);
 }
 
 std::vector<PartitionedWriter::Group> PartitionedWriter::groupsOf(const arrow::RecordBatch& rows) const {
@@ -90,18 +91,21 @@ std::vector<PartitionedWriter::Group> PartitionedWriter::groupsOf(const arrow::R
   return result;
 }
 
-void PartitionedWriter::writeGroup(const Group& group, const std::shared_ptr<arrow::RecordBatch>& rows) {
+void PartitionedWriter::writeGroup(const Group& group, const std::shared_ptr<arrow::RecordBatch>& rows,
+                                   const PlacedRowsVisitor& placed) {
   if (group.rows.empty()) {
-    writeInto(group.key, *rows);
+    writeInto(group, *rows, placed);
     return;
   }
   const arrow::Int64Array indexes(static_cast<int64_t>(group.rows.size()), arrow::Buffer::Wrap(group.rows));
   const arrow::Datum taken =
       valueOrThrow(arrow::compute::Take(rows, indexes.data(), arrow::compute::TakeOptions::NoBoundsCheck()));
-  writeInto(group.key, *taken.record_batch());
+  writeInto(group, *taken.record_batch(), placed);
 }
 
-void PartitionedWriter::writeInto(const Key& key, const arrow::RecordBatch& rows) {
+void PartitionedWriter::writeInto(const Group& group, const arrow::RecordBatch& rows,
+                                  const PlacedRowsVisitor& placed) {
+  const Key& key = group.key;
   for (int64_t start = 0; start < rows.num_rows();) {
     auto& writer = open_[key];
     if (!writer) {
@@ -114,6 +118,7 @@ void PartitionedWriter::writeInto(const Key& key, const arrow::RecordBatch& rows
     int64_t count = rows.num_rows() - start;
     if (layout_.maxRecordsPerFile > 0) count = std::min(count, layout_.maxRecordsPerFile - writer->numRows());
     writer->write(*rows.Slice(start, count));
+    if (placed) placed({writer->logPath(), group.rows.empty() ? nullptr : &group.rows, start, count});
     start += count;
     if (layout_.maxRecordsPerFile > 0 && writer->numRows() >= layout_.maxRecordsPerFile) closeWriter(key);
   }

@@ -1,6 +1,7 @@
 // Writes the rows of one task into data files, one or more a partition.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -14,6 +15,16 @@
 
 namespace thalweg::delta {
 
+// Rows of a batch that became the next rows of a data file.
+struct PlacedRows {
+  const std::string& logPath;
+  const std::vector<int64_t>*
+      rows;           // their numbers in the batch, in order; null: [first, first + count) of the batch
+  int64_t first = 0;  // of `rows`, or of the batch
+  int64_t count = 0;
+};
+using PlacedRowsVisitor = std::function<void(const PlacedRows&)>;
+
 // Used by one thread. Holds few files open: beyond the layout's bounds the one with the most bytes in hand is
 // closed, and its partition's next rows start another file.
 class PartitionedWriter {
@@ -21,8 +32,9 @@ class PartitionedWriter {
   PartitionedWriter(const DataFileLayout& layout, int taskId);
   ~PartitionedWriter();
 
-  // All columns of the table in its order and types.
-  void write(const std::shared_ptr<arrow::RecordBatch>& rows);
+  // All columns of the table in its order and types. `placed`, where there is one, is told where each row
+  // went.
+  void write(const std::shared_ptr<arrow::RecordBatch>& rows, const PlacedRowsVisitor& placed = {});
   // Closes what is open. The files of all partitions, in the order they were finished.
   std::vector<AddFile> close();
   // Removes the files finished so far; open ones go with the writer.
@@ -36,8 +48,9 @@ class PartitionedWriter {
   };
 
   std::vector<Group> groupsOf(const arrow::RecordBatch& rows) const;
-  void writeGroup(const Group& group, const std::shared_ptr<arrow::RecordBatch>& rows);
-  void writeInto(const Key& key, const arrow::RecordBatch& rows);
+  void writeGroup(const Group& group, const std::shared_ptr<arrow::RecordBatch>& rows,
+                  const PlacedRowsVisitor& placed);
+  void writeInto(const Group& group, const arrow::RecordBatch& rows, const PlacedRowsVisitor& placed);
   void closeWriter(const Key& key);
   void keepBounds();
 

@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <memory>
+#include <set>
 #include <utility>
-
-#include <arrow/record_batch.h>
 
 #include "common/error.h"
 #include "common/logging.h"
 #include "delta/commit/transaction.h"
-#include "delta/files/data_file_writer.h"
-#include "delta/scan/data_file_reader.h"
+#include "delta/files/deletion_vector_writer.h"
+#include "delta/files/file_rewrite.h"
+#include "delta/files/wide_bounds.h"
+#include "delta/maintain/merged_file.h"
+#include "delta/scan/value_bounds.h"
 #include "delta/snapshot/table_features.h"
 
 namespace thalweg::delta {
@@ -21,6 +24,12 @@ constexpr int kBitsOfSizeClass = 4;
 
 int sizeClassOf(int64_t sizeBytes) {
   return std::bit_width(static_cast<uint64_t>(std::max<int64_t>(sizeBytes, 0))) / kBitsOfSizeClass;
+}
+
+double deletedShare(const AddFile& file) {
+  const auto numRecords = file.stats ? StatisticsView(*file.stats).numRecords() : std::nullopt;
+  if (!numRecords || *numRecords <= 0) return 0;
+  return static_cast<double>(file.deletionVector->cardinality) / static_cast<double>(*numRecords);
 }
 
 using GroupKey = std::pair<PartitionValues, int>;
@@ -41,55 +50,6 @@ void pack(std::vector<AddFile> files, const CompactionRules& rules, std::vector<
   }
   close();
 }
-
-// Writes files that are not in the table until the commit. They are taken away again unless they were handed over to it: a
-// commit that fails with an exception may be in the log all the same.
-class Rewrite {
- public:
-  explicit Rewrite(const Snapshot& snapshot)
-      : readLayout_(makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema())),
-        writeLayout_(makeDataFileLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol())) {
-    for (int i = 0; i < static_cast<int>(snapshot.schema()->fields().size()); ++i) {
-      if (!readLayout_->isPartitionColumn(i)) options_.columns.push_back(i);
-    }
-  }
-  Rewrite(const Rewrite&) = delete;
-  Rewrite& operator=(const Rewrite&) = delete;
-
-  ~Rewrite() {
-    if (!handedOver_) discard();
-  }
-
-  void merge(const std::vector<AddFile>& files) {
-    DataFileWriter writer(writeLayout_, files.front().partitionValues, static_cast<int>(written_.size()));
-    for (const AddFile& file : files) {
-      DataFileReader reader(readLayout_, file, options_);
-      while (const auto rows = reader.next()) {
-        if (rows->num_rows() > 0) writer.write(*rows);
-      }
-    }
-    // No file where every row was deleted.
-    if (auto merged = writer.close()) {
-      merged->dataChange = false;
-      written_.push_back(*std::move(merged));
-    }
-  }
-
-  const std::vector<AddFile>& written() const { return written_; }
-  void handOver() { handedOver_ = true; }
-
-  void discard() {
-    removeUncommitted(writeLayout_.table, written_);
-    written_.clear();
-  }
-
- private:
-  TableLayoutPtr readLayout_;
-  DataFileLayout writeLayout_;
-  DataFileReadOptions options_;
-  std::vector<AddFile> written_;
-  bool handedOver_ = false;
-};
 
 // As Delta says of an automatic OPTIMIZE; the sizes are those of the files made, at their quantiles.
 Operation operationOf(const CompactionReport& report, std::vector<int64_t> sizes, int64_t numDeletionVectors) {
@@ -117,63 +77,159 @@ Operation operationOf(const CompactionReport& report, std::vector<int64_t> sizes
 
 std::vector<std::vector<AddFile>> chooseSmallFiles(const Snapshot& snapshot, const CompactionRules& rules) {
   std::map<GroupKey, std::vector<AddFile>> groups;
+  std::vector<std::vector<AddFile>> bins;
   snapshot.files().forEachLive([&](const FileRecord& record) {
-    if (record.sizeBytes() >= rules.smallBelowBytes) return;
+    const bool isSmall = record.sizeBytes() < rules.smallBelowBytes;
+    if (!isSmall && !record.hasDeletionVector()) return;
     AddFile file = record.toAdd();
+    if (!isSmall) {
+      if (deletedShare(file) > rules.maxDeletedShare) bins.push_back({std::move(file)});
+      return;
+    }
     GroupKey key(file.partitionValues, sizeClassOf(file.size));
     groups[std::move(key)].push_back(std::move(file));
   });
-  std::vector<std::vector<AddFile>> bins;
   for (auto& [key, files] : groups) {
     if (static_cast<int>(files.size()) >= rules.minFiles) pack(std::move(files), rules, &bins);
   }
   return bins;
 }
 
+namespace {
+
+// Every merge has lost one of its inputs.
+struct NothingLeft {};
+
+// One OPTIMIZE: files are merged once, and the commit follows what others do to their inputs meanwhile.
+class Compaction {
+ public:
+  Compaction(const std::shared_ptr<DeltaLog>& log, SnapshotPtr snapshot)
+      : log_(log),
+        snapshot_(std::move(snapshot)),
+        layout_(makeTableLayout(snapshot_->table(), snapshot_->metadata(), snapshot_->schema())),
+        rewrite_(*snapshot_) {}
+
+  void merge(std::vector<std::vector<AddFile>> bins, int64_t bytesPerCommit) {
+    int64_t bytes = 0;
+    for (std::vector<AddFile>& bin : bins) {
+      if (bytes >= bytesPerCommit) break;
+      for (const AddFile& file : bin) bytes += file.size;
+      merged_.emplace_back(std::move(bin), layout_, rewrite_);
+    }
+  }
+
+  std::optional<CompactionReport> commit() {
+    Transaction transaction(log_, snapshot_);
+    transaction.planFiles([this](Transaction& planned) { plan(planned); });
+    std::optional<CommitOutcome> outcome;
+    try {
+      outcome = transaction.commit();
+    } catch (const NothingLeft&) {
+      giveUp("other writers removed some of them");
+      return std::nullopt;
+    }
+    if (const auto* conflict = std::get_if<Conflicted>(&*outcome)) {
+      giveUp(conflict->error.message());
+      return std::nullopt;
+    }
+    const std::vector<AddFile> written = rewrite_.written();
+    for (const AddFile& file : written) {
+      if (!committed_.contains(file.path)) rewrite_.discard(file);
+    }
+    report_.version = std::get<Committed>(*outcome).version;
+    return report_;
+  }
+
+ private:
+  LiveFiles inputsOver(const Snapshot& snapshot) const {
+    LiveFiles live;
+    std::set<std::string> wanted;
+    for (const MergedFile& merged : merged_) {
+      for (const AddFile& file : merged.inputs()) {
+        if (snapshot.version() == snapshot_->version()) live.emplace(file.path, file);
+        else wanted.insert(file.path);
+      }
+    }
+    if (wanted.empty()) return live;
+    snapshot.files().forEachLive([&](const FileRecord& record) {
+      const std::string path(record.logPath());
+      if (wanted.contains(path)) live.emplace(path, record.toAdd());
+    });
+    return live;
+  }
+
+  void plan(Transaction& transaction) {
+    if (vectors_) vectors_->discard();
+    vectors_ = std::make_unique<DeletionVectorWriter>(snapshot_->table());
+    report_ = {};
+    committed_.clear();
+    std::vector<int64_t> sizes;
+    int64_t numDeletionVectors = 0;
+    const int64_t nowMs = log_->clock().nowMillis();
+    const LiveFiles live = inputsOver(*transaction.readSnapshot());
+    for (const MergedFile& merged : merged_) {
+      const auto carried = merged.carry(live);
+      if (!carried) continue;
+      for (const AddFile& file : carried->removed) {
+        transaction.readFile(file);
+        transaction.remove(removalOf(file, nowMs, /*dataChange=*/false));
+        ++report_.numRemovedFiles;
+        report_.numRemovedBytes += file.size;
+        numDeletionVectors += file.deletionVector.has_value();
+      }
+      if (!carried->output) continue;
+      AddFile output = *carried->output;
+      sizes.push_back(output.size);
+      ++report_.numAddedFiles;
+      report_.numAddedBytes += output.size;
+      committed_.insert(output.path);
+      if (carried->deleted) markDeleted(&output, *carried->deleted);
+      transaction.add(std::move(output));
+    }
+    if (report_.numRemovedFiles == 0) throw NothingLeft();
+    vectors_->close();
+    rewrite_.handOver();
+    transaction.setOperation(operationOf(report_, std::move(sizes), numDeletionVectors));
+  }
+
+  void markDeleted(AddFile* file, const DeletedRows& deleted) {
+    const auto numRecords = file->stats ? StatisticsView(*file->stats).numRecords() : std::nullopt;
+    THALWEG_ASSERT(numRecords);  // we wrote the file
+    file->stats = withWideBounds(file->stats, *numRecords);
+    file->deletionVector = vectors_->add(deleted);
+  }
+
+  void giveUp(const std::string& reason) {
+    rewrite_.discard();
+    if (vectors_) vectors_->discard();
+    logInfo("Small files of {} were not merged: {}", log_->table().uri(), reason);
+  }
+
+  std::shared_ptr<DeltaLog> log_;
+  SnapshotPtr snapshot_;
+  TableLayoutPtr layout_;
+  FileRewrite rewrite_;
+  std::vector<MergedFile> merged_;
+  std::unique_ptr<DeletionVectorWriter> vectors_;
+  CompactionReport report_;           // of the last plan
+  std::set<std::string> committed_;  // files of ours that it names
+};
+
+}  // namespace
+
 std::optional<CompactionReport> compactSmallFiles(const std::shared_ptr<DeltaLog>& log, const CompactionRules& rules) {
   const SnapshotPtr snapshot = log->require();
   checkWritable(snapshot->protocol(), snapshot->metadata(), log->table().uri());
-  const auto bins = chooseSmallFiles(*snapshot, rules);
+  auto bins = chooseSmallFiles(*snapshot, rules);
   if (bins.empty()) return std::nullopt;
-
-  Rewrite rewrite(*snapshot);
-  Transaction transaction(log, snapshot);
-  CompactionReport report;
-  int64_t numDeletionVectors = 0;
-  const int64_t nowMs = log->clock().nowMillis();
-  for (const auto& bin : bins) {
-    if (report.numRemovedBytes >= rules.bytesPerCommit) break;
-    rewrite.merge(bin);
-    for (const AddFile& file : bin) {
-      transaction.readFile(file);
-      transaction.remove(removalOf(file, nowMs, /*dataChange=*/false));
-      ++report.numRemovedFiles;
-      report.numRemovedBytes += file.size;
-      numDeletionVectors += file.deletionVector.has_value();
-    }
-  }
-  std::vector<int64_t> sizes;
-  for (const AddFile& file : rewrite.written()) {
-    transaction.add(file);
-    sizes.push_back(file.size);
-    ++report.numAddedFiles;
-    report.numAddedBytes += file.size;
-  }
-  transaction.setOperation(operationOf(report, std::move(sizes), numDeletionVectors));
-  rewrite.handOver();
-  const CommitOutcome outcome = transaction.commit();
-  if (const auto* conflict = std::get_if<Conflicted>(&outcome)) {
-    rewrite.discard();
-    logInfo("Small files of {} were not merged: {}", log->table().uri(), conflict->error.message());
-    return std::nullopt;
-  }
-  report.version = std::get<Committed>(outcome).version;
-  return report;
+  Compaction compaction(log, snapshot);
+  compaction.merge(std::move(bins), rules.bytesPerCommit);
+  return compaction.commit();
 }
 
 void compactSoon(const std::shared_ptr<DeltaLog>& log, const SnapshotPtr& committed) {
   const CompactionRules rules;
-  if (committed->numFiles() < rules.minFiles || committed->version() % rules.minFiles != 0) return;
+  if ((committed->numFiles() < rules.minFiles && committed->files().totals().numDeletionVectors == 0) || committed->version() % rules.minFiles != 0) return;
   if (!tableFlag(committed->metadata(), "delta.autoOptimize.autoCompact", /*fallback=*/true)) return;
   log->runLatest(DeltaLog::Background::Compaction, [weak = std::weak_ptr(log), rules] {
     const auto alive = weak.lock();

@@ -16,6 +16,7 @@ struct CompactionRules {
   int64_t smallBelowBytes = int64_t{64} << 20;
   int64_t targetBytes = int64_t{128} << 20;  // a file made is not larger, by the sizes of what it is made of
   int minFiles = 32;                         // fewer of one partition and class are left alone
+  double maxDeletedShare = 0.5;              // of a larger file's rows: beyond, it is written anew alone
   // No merge is begun in a commit that has so much: the rest waits for the next one, and a conflict costs little.
   int64_t bytesPerCommit = int64_t{256} << 20;
 };
@@ -32,9 +33,10 @@ struct CompactionReport {
 };
 
 // Merges what the rules call for in the newest version, on the caller's thread; nullopt where there is nothing to do, or
-// where another writer removed one of the files meanwhile (the table is as that writer left it). Others may read and append
-// all the time. Throws Error for a table that we may not write, and the store's errors; files that were made are removed where
-// they are certainly in no commit.
+// where other writers removed files of every group meanwhile (the table is as those writers left it). Others may read, append
+// and delete rows by vectors all the time: what they delete of a file that is being merged is deleted in the result. Throws Error
+// for a table that we may not write, and the store's errors; files that were made are removed where they are certainly in no
+// commit.
 std::optional<CompactionReport> compactSmallFiles(const std::shared_ptr<DeltaLog>& log, const CompactionRules& rules = {});
 
 // After a commit: merges in the background where the commit's table calls for it, one merge a table at a time; failures

@@ -1,6 +1,7 @@
 #include "delta/scan/deletion_vector.h"
 
 #include <map>
+#include <new>
 
 #include <arrow/array.h>
 #include <arrow/buffer.h>
@@ -46,12 +47,7 @@ std::string relativeVectorPath(const std::string& text) {
   if (!uuid || prefix.find('/') != std::string::npos || prefix == "." || prefix == "..") {
     throw invalid("'" + text + "' names no file");
   }
-  std::string name;
-  for (size_t i = 0; i < uuid->size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) name += '-';
-    name += fmt::format("{:02x}", static_cast<unsigned char>((*uuid)[i]));
-  }
-  return (prefix.empty() ? "" : prefix + "/") + "deletion_vector_" + name + ".bin";
+  return (prefix.empty() ? "" : prefix + "/") + deletionVectorFileName(*uuid);
 }
 
 std::string readBlob(const Location& file, const DeletionVector& vector) {
@@ -98,6 +94,13 @@ std::string inlineBlob(const DeletionVector& vector) {
 struct DeletedRows::Bitmaps {
   std::map<uint32_t, RoaringPointer> byHighBits;
   int64_t cardinality = 0;
+
+  void count() {
+    cardinality = 0;
+    for (const auto& [key, bitmap] : byHighBits) {
+      cardinality += static_cast<int64_t>(roaring_bitmap_get_cardinality(bitmap.get()));
+    }
+  }
 };
 
 DeletedRows::DeletedRows(std::unique_ptr<Bitmaps> bitmaps) : bitmaps_(std::move(bitmaps)) {}
@@ -119,16 +122,66 @@ std::shared_ptr<const DeletedRows> DeletedRows::parse(std::string_view blob) {
     lastKey = key;
     RoaringPointer bitmap = readRoaring(blob);
     if (!bitmap) throw invalid("one of its bitmaps is malformed");
-    bitmaps->cardinality += static_cast<int64_t>(roaring_bitmap_get_cardinality(bitmap.get()));
     bitmaps->byHighBits.emplace(key, std::move(bitmap));
   }
+  bitmaps->count();
   return std::shared_ptr<const DeletedRows>(new DeletedRows(std::move(bitmaps)));
+}
+
+std::shared_ptr<const DeletedRows> DeletedRows::none() {
+  return std::shared_ptr<const DeletedRows>(new DeletedRows(std::make_unique<Bitmaps>()));
+}
+
+std::shared_ptr<const DeletedRows> DeletedRows::with(std::span<const int64_t> rows) const {
+  auto bitmaps = std::make_unique<Bitmaps>();
+  for (const auto& [key, bitmap] : bitmaps_->byHighBits) {
+    RoaringPointer copy(roaring_bitmap_copy(bitmap.get()));
+    if (!copy) throw std::bad_alloc();
+    bitmaps->byHighBits.emplace(key, std::move(copy));
+  }
+  for (const int64_t row : rows) {
+    THALWEG_ASSERT(row >= 0);
+    RoaringPointer& bitmap = bitmaps->byHighBits[static_cast<uint32_t>(row >> 32)];
+    if (!bitmap) bitmap.reset(roaring_bitmap_create());
+    if (!bitmap) throw std::bad_alloc();
+    roaring_bitmap_add(bitmap.get(), static_cast<uint32_t>(row));
+  }
+  for (const auto& [key, bitmap] : bitmaps->byHighBits) roaring_bitmap_run_optimize(bitmap.get());
+  bitmaps->count();
+  return std::shared_ptr<const DeletedRows>(new DeletedRows(std::move(bitmaps)));
+}
+
+std::string DeletedRows::serialize() const {
+  std::string blob;
+  const auto put = [&](auto value) { blob.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  put(kPortableMagic);
+  put(static_cast<uint64_t>(bitmaps_->byHighBits.size()));
+  for (const auto& [key, bitmap] : bitmaps_->byHighBits) {
+    put(key);
+    const size_t start = blob.size();
+    blob.resize(start + roaring_bitmap_portable_size_in_bytes(bitmap.get()));
+    roaring_bitmap_portable_serialize(bitmap.get(), blob.data() + start);
+  }
+  return blob;
 }
 
 bool DeletedRows::contains(int64_t row) const {
   const auto it = bitmaps_->byHighBits.find(static_cast<uint32_t>(row >> 32));
   return it != bitmaps_->byHighBits.end() &&
          roaring_bitmap_contains(it->second.get(), static_cast<uint32_t>(row));
+}
+
+std::vector<int64_t> DeletedRows::rows() const {
+  std::vector<int64_t> rows;
+  rows.reserve(static_cast<size_t>(cardinality()));
+  for (const auto& [key, bitmap] : bitmaps_->byHighBits) {
+    roaring_uint32_iterator_t iterator;
+    roaring_init_iterator(bitmap.get(), &iterator);
+    for (; iterator.has_value; roaring_advance_uint32_iterator(&iterator)) {
+      rows.push_back((int64_t{key} << 32) + iterator.current_value);
+    }
+  }
+  return rows;
 }
 
 std::shared_ptr<arrow::Int64Array> DeletedRows::liveRows(int64_t first, int64_t count) const {
@@ -157,6 +210,15 @@ std::shared_ptr<arrow::Int64Array> DeletedRows::liveRows(int64_t first, int64_t 
   for (; next < count; ++next) live.push_back(next);
   const auto size = static_cast<int64_t>(live.size());
   return std::make_shared<arrow::Int64Array>(size, arrow::Buffer::FromVector(std::move(live)));
+}
+
+std::string deletionVectorFileName(std::string_view uuidBytes) {
+  std::string name = "deletion_vector_";
+  for (size_t i = 0; i < uuidBytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) name += '-';
+    name += fmt::format("{:02x}", static_cast<unsigned char>(uuidBytes[i]));
+  }
+  return name + ".bin";
 }
 
 std::shared_ptr<const DeletedRows> readDeletionVector(const Location& table, const DeletionVector& vector,

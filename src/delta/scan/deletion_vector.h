@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <arrow/type_fwd.h>
 
@@ -20,10 +22,18 @@ class DeletedRows {
   // From the serialised form (magic 1681511377, 64-bit portable roaring: count, then key and 32-bit bitmap
   // each). Throws Error DELTA_DELETION_VECTOR_INVALID for anything else, never crashes.
   static std::shared_ptr<const DeletedRows> parse(std::string_view blob);
+  static std::shared_ptr<const DeletedRows> none();
   ~DeletedRows();
+
+  // These rows and those, which are not negative and may be in it already.
+  std::shared_ptr<const DeletedRows> with(std::span<const int64_t> rows) const;
+  // The form that parse() reads.
+  std::string serialize() const;
 
   int64_t cardinality() const;
   bool contains(int64_t row) const;
+  // All of them, ascending.
+  std::vector<int64_t> rows() const;
   // Of the rows [first, first + count): the positions, relative to first, of those that live; null where all
   // of them do.
   std::shared_ptr<arrow::Int64Array> liveRows(int64_t first, int64_t count) const;
@@ -33,6 +43,9 @@ class DeletedRows {
   explicit DeletedRows(std::unique_ptr<Bitmaps> bitmaps);
   std::unique_ptr<Bitmaps> bitmaps_;
 };
+
+// The name of the file with this id (16 bytes), below the table.
+std::string deletionVectorFileName(std::string_view uuidBytes);
 
 // Turns an absolute address of the log into a location, or throws where it is not allowed.
 using AddressResolver = std::function<Location(std::string_view address)>;

@@ -1,5 +1,7 @@
 #include "delta/scan/deletion_vector.h"
 
+#include <vector>
+
 #include <arrow/array.h>
 #include <gtest/gtest.h>
 
@@ -28,6 +30,32 @@ TEST(Z85, DecodesTheRfcsExample) {
   EXPECT_FALSE(decodeZ85("Hello1"));
   EXPECT_FALSE(decodeZ85("Hell~"));
   EXPECT_FALSE(decodeZ85("#####")) << "more than 32 bits";
+}
+
+TEST(Z85, EncodesTheRfcsExampleAndPadsWithZeros) {
+  EXPECT_EQ(encodeZ85(bytesOf({0x86, 0x4F, 0xD2, 0x6F, 0xB5, 0x59, 0xF7, 0x5B})), "HelloWorld");
+  EXPECT_EQ(encodeZ85(bytesOf({0x86})), encodeZ85(bytesOf({0x86, 0, 0, 0})));
+  EXPECT_EQ(encodeZ85(""), "");
+}
+
+TEST(DeletionVector, IsWrittenAsItIsRead) {
+  EXPECT_EQ(DeletedRows::none()->with(std::vector<int64_t>{4, 1, 3, 1})->serialize(), threeRows());
+  EXPECT_EQ(DeletedRows::parse(threeRows())->serialize(), threeRows());
+}
+
+TEST(DeletionVector, GrowsWithoutChangingTheOneBefore) {
+  const auto before = DeletedRows::parse(threeRows());
+  // Beyond 32 bits another bitmap begins; 5000 in a row make a run.
+  std::vector<int64_t> more = {2, 3, int64_t{1} << 32, (int64_t{5} << 32) + 7};
+  for (int64_t row = 100'000; row < 105'000; ++row) more.push_back(row);
+  const auto after = DeletedRows::parse(before->with(more)->serialize());
+  EXPECT_EQ(before->cardinality(), 3);
+  EXPECT_EQ(after->cardinality(), 3 + 3 + 5000);
+  for (const int64_t row : more) EXPECT_TRUE(after->contains(row)) << row;
+  EXPECT_TRUE(after->contains(1));
+  EXPECT_FALSE(after->contains(105'000));
+  EXPECT_FALSE(after->contains(7));
+  EXPECT_LT(after->serialize().size(), 200u);
 }
 
 TEST(DeletionVector, GivesTheLiveRows) {

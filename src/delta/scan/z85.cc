@@ -21,6 +21,20 @@ constexpr std::array<int8_t, 256> kDigits = makeDigits();
 
 }  // namespace
 
+std::string encodeZ85(std::string_view bytes) {
+  constexpr uint32_t kPowers[] = {85u * 85 * 85 * 85, 85u * 85 * 85, 85u * 85, 85, 1};
+  std::string text;
+  text.reserve((bytes.size() + 3) / 4 * 5);
+  for (size_t start = 0; start < bytes.size(); start += 4) {
+    uint32_t value = 0;
+    for (size_t i = start; i < start + 4; ++i) {
+      value = value << 8 | (i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0u);
+    }
+    for (const uint32_t power : kPowers) text += kAlphabet[value / power % 85];
+  }
+  return text;
+}
+
 std::optional<std::string> decodeZ85(std::string_view text) {
   if (text.size() % 5 != 0) return std::nullopt;
   std::string bytes;

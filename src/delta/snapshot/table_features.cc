@@ -232,6 +232,15 @@ void checkWritable(const Protocol& protocol, const Metadata& metadata, std::stri
               {{"tableNameOrPath", std::string(table)}, {"unsupported", joined(missing)}});
 }
 
+void checkRemovesRows(const Metadata& metadata, std::string_view table) {
+  if (!tableFlag(metadata, kAppendOnly)) return;
+  throw Error(
+      "DELTA_CANNOT_MODIFY_APPEND_ONLY",
+      "The Delta table " + std::string(table) +
+          " takes appends only: its property delta.appendOnly is true. Unset it to change or delete rows.",
+      {{"table_name", std::string(table)}, {"config", std::string(kAppendOnly)}});
+}
+
 namespace {
 
 bool containsType(const DataType& type, TypeId id) {

@@ -44,6 +44,9 @@ void checkReadable(const Protocol& protocol, std::string_view table);
 // that always does).
 void checkWritable(const Protocol& protocol, const Metadata& metadata, std::string_view table);
 
+// Throws Error DELTA_CANNOT_MODIFY_APPEND_ONLY where the table's property says that rows stay.
+void checkRemovesRows(const Metadata& metadata, std::string_view table);
+
 // The protocol of a new table with this schema and configuration, as Spark chooses it: (1,2), with features
 // for timestamp_ntz columns, deletion vectors and change data feed. Throws as checkWritable for what we
 // cannot create.

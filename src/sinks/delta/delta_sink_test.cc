@@ -150,11 +150,6 @@ TEST_F(DeltaSinkTest, CompleteModeReplacesAllRowsInOneCommit) {
   EXPECT_EQ(actions[0]["commitInfo"]["isBlindAppend"], false);
 }
 
-TEST_F(DeltaSinkTest, UpdateModeIsRefused) {
-  EXPECT_EQ(conditionOf([&] { runBatch(0, {{1, "a"}}, OutputMode::Update); }), "UNSUPPORTED_FEATURE.THALWEG");
-  EXPECT_FALSE(log_->update());
-}
-
 TEST_F(DeltaSinkTest, PartitionsByColumnsAndLeavesThemOutOfFiles) {
   DeltaWriteOptions options;
   options.partitionBy = {"NAME"};

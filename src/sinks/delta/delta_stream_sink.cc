@@ -6,17 +6,32 @@
 namespace thalweg {
 namespace {
 
-DeltaWriteRequest requestFor(OutputMode mode, SchemaPtr schema) {
-  if (mode == OutputMode::Update) throw unsupported("the output mode update into a Delta table");
+const char* nameOf(OutputMode mode) {
+  switch (mode) {
+    case OutputMode::Append: return "Append";
+    case OutputMode::Update: return "Update";
+    case OutputMode::Complete: return "Complete";
+  }
+  throw internalError("unknown output mode");
+}
+
+}  // namespace
+
+DeltaWriteRequest DeltaStreamSink::requestFor(OutputMode mode, SchemaPtr schema) {
   DeltaWriteRequest request;
   request.schema = std::move(schema);
   request.streaming = true;
   request.overwrite = mode == OutputMode::Complete;
   request.operation.name = "STREAMING UPDATE";
+  if (mode != OutputMode::Update || !options_.keyColumns) return request;
+  if (!upsertKey_) {
+    std::vector<std::string> names;
+    for (const int column : *options_.keyColumns) names.push_back(request.schema->fields()[static_cast<size_t>(column)].name);
+    upsertKey_ = std::make_shared<delta::UpsertKey>(*request.schema, names);
+  }
+  request.upsertKey = upsertKey_;
   return request;
 }
-
-}  // namespace
 
 DeltaStreamSink::DeltaStreamSink(std::shared_ptr<delta::DeltaLog> log, DeltaWriteOptions options,
                                  delta::CastFunction cast)
@@ -72,7 +87,7 @@ std::unique_ptr<BatchWrite> DeltaStreamSink::beginBatch(const StreamBatch& batch
   }
   DeltaWriteRequest request = requestFor(batch.mode, batch.schema);
   request.operation.parameters = {
-      {"outputMode", delta::jsonText(batch.mode == OutputMode::Complete ? "Complete" : "Append")},
+      {"outputMode", delta::jsonText(nameOf(batch.mode))},
       {"queryId", delta::jsonText(batch.queryId)},
       {"epochId", delta::jsonText(std::to_string(batch.batchId))}};
   request.transaction = delta::SetTransaction{batch.queryId, batch.batchId, std::nullopt};

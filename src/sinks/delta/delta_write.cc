@@ -53,24 +53,30 @@ DeltaWriteOptions DeltaWriteOptions::parse(const Options& options, std::vector<s
 // The rows of one task.
 class DeltaWrite::Task : public TaskWriter {
  public:
-  Task(DeltaWrite& write, int taskId) : write_(write), writer_(write.layout_, taskId) {}
+  Task(DeltaWrite& write, int taskId) : write_(write), writer_(write.layout_, taskId) {
+    if (write.upsert_) upsert_.emplace(*write.upsert_);
+  }
   ~Task() override {
     if (!closed_) writer_.abort();
   }
 
   void write(const std::shared_ptr<arrow::RecordBatch>& batch) override {
-    writer_.write(delta::adaptRows(*batch, *write_.request_.schema, write_.plan_, write_.cast_));
+    const auto rows = delta::adaptRows(*batch, *write_.request_.schema, write_.plan_, write_.cast_);
+    if (upsert_) upsert_->write(writer_, rows);
+    else writer_.write(rows);
     numRows_ += batch->num_rows();
   }
 
   void close() override {
     write_.takeFiles(writer_.close(), numRows_);
+    if (upsert_) upsert_->close();
     closed_ = true;
   }
 
  private:
   DeltaWrite& write_;
   delta::PartitionedWriter writer_;
+  std::optional<delta::Upsert::Task> upsert_;
   int64_t numRows_ = 0;
   bool closed_ = false;
 };
@@ -84,10 +90,35 @@ DeltaWrite::DeltaWrite(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr 
       cast_(std::move(cast)) {
   request_.schema = withoutQueryMarks(*request_.schema);
   settleSchema(cast_);
-  const delta::Protocol protocol = snapshot_ ? snapshot_->protocol() : delta::Protocol();
+  const delta::Protocol protocol =
+      snapshot_ ? snapshot_->protocol() : delta::protocolForNewTable(metadata_, log_->table().uri());
   if (snapshot_) delta::checkWritable(protocol, metadata_, log_->table().uri());
   layout_ = delta::makeDataFileLayout(log_->table(), metadata_, protocol);
   layout_.maxRecordsPerFile = options_.maxRecordsPerFile;
+  if (request_.upsertKey) settleUpsert();
+}
+
+// What can be known at the start of a query must not end it in the middle.
+void DeltaWrite::settleUpsert() {
+  delta::checkRemovesRows(metadata_, log_->table().uri());
+  for (const std::string& name : request_.upsertKey->names()) {
+    const auto typeIn = [&](const Schema& schema) {
+      return schema.fields()[static_cast<size_t>(schema.fieldIndex(name, /*caseSensitive=*/false))].type;
+    };
+    const DataTypePtr table = typeIn(*plan_.tableSchema);
+    const DataTypePtr query = typeIn(*request_.schema);
+    if (equals(*table, *query)) continue;
+    // Two groups could become one row.
+    throw Error("DELTA_FAILED_TO_MERGE_FIELDS",
+                fmt::format("The query groups by column {} as {}, and the table has it as {}: in update mode, which finds rows by "
+                            "their grouping columns, these are not cast. Cast the column before it is grouped by.",
+                            name, query->sqlString(), table->sqlString()),
+                {{"currentField", name}, {"updateField", name}});
+  }
+  std::optional<delta::DataFileLayout> changes;
+  if (delta::tableFlag(metadata_, delta::kEnableChangeDataFeed)) changes = layout_;
+  upsert_ = std::make_unique<delta::Upsert>(
+      request_.upsertKey, delta::makeTableLayout(log_->table(), metadata_, plan_.tableSchema), std::move(changes));
 }
 
 void DeltaWrite::settleSchema(const delta::CastFunction& cast) {
@@ -115,6 +146,8 @@ void DeltaWrite::settleSchema(const delta::CastFunction& cast) {
       metadata_.description = request_.newTable->description;
       metadata_.configuration = request_.newTable->configuration;
     }
+    // Without vectors every changed row would rewrite its file.
+    if (!snapshot_ && request_.upsertKey) metadata_.configuration[std::string(delta::kEnableDeletionVectors)] = "true";
     metadata_.schemaString = toSchemaJson(*schema);
     metadata_.partitionColumns = canonicalNames(*schema, options_.partitionBy);
     metadataChanged_ = !snapshot_ || replaceTable || metadata_.schemaString != snapshot_->metadata().schemaString ||
@@ -182,6 +215,7 @@ void DeltaWrite::fillMetrics(int64_t removedFiles, int64_t removedBytes) {
 }
 
 void DeltaWrite::commit() {
+  request_.operation.userMetadata = options_.userMetadata;
   delta::Transaction transaction(log_, snapshot_);
   if (metadataChanged_) transaction.setMetadata(metadata_);
   if (request_.transaction) {
@@ -189,6 +223,19 @@ void DeltaWrite::commit() {
     request_.transaction->lastUpdated = log_->clock().nowMillis();
     transaction.setTransaction(*request_.transaction);
   }
+  if (upsert_) transaction.planFiles([this](delta::Transaction& upserting) { planUpsert(upserting); });
+  else planAppend(transaction);
+  const delta::CommitOutcome outcome = transaction.commit();
+  if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) {
+    abort();
+    throw Error(conflict->error);
+  }
+  committed_ = std::get<delta::Committed>(outcome).snapshot;
+  if (upsert_) upsert_->committed();
+  if (options_.compactBehind && committed_) delta::compactSoon(log_, committed_);
+}
+
+void DeltaWrite::planAppend(delta::Transaction& transaction) {
   for (const delta::AddFile& file : files_) transaction.add(file);
   int64_t removedFiles = 0;
   int64_t removedBytes = 0;
@@ -202,19 +249,38 @@ void DeltaWrite::commit() {
     });
   }
   fillMetrics(removedFiles, removedBytes);
-  request_.operation.userMetadata = options_.userMetadata;
   transaction.setOperation(request_.operation);
-  const delta::CommitOutcome outcome = transaction.commit();
-  if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) {
+}
+
+void DeltaWrite::planUpsert(delta::Transaction& transaction) {
+  try {
+    fillUpsertMetrics(upsert_->plan(transaction, files_, log_->clock().nowMillis()));
+  } catch (...) {
     abort();
-    throw Error(conflict->error);
+    throw;
   }
-  committed_ = std::get<delta::Committed>(outcome).snapshot;
-  if (options_.compactBehind && committed_) delta::compactSoon(log_, committed_);
+  transaction.setOperation(request_.operation);
+}
+
+void DeltaWrite::fillUpsertMetrics(const delta::RemovalMetrics& removal) {
+  int64_t bytes = 0;
+  for (const delta::AddFile& file : files_) bytes += file.size;
+  request_.operation.metrics = {{"numRemovedFiles", removal.numRemovedFiles},
+                                {"numAddedFiles", static_cast<int64_t>(files_.size()) + removal.numAddedFiles},
+                                {"numOutputRows", numRows_},
+                                {"numOutputBytes", bytes + removal.numAddedBytes},
+                                {"numRemovedBytes", removal.numRemovedBytes},
+                                {"numDeletedRows", removal.numDeletedRows},
+                                {"numCopiedRows", removal.numCopiedRows},
+                                {"numDeletionVectorsAdded", removal.numDeletionVectorsAdded},
+                                {"numDeletionVectorsUpdated", removal.numDeletionVectorsUpdated},
+                                {"numDeletionVectorsRemoved", removal.numDeletionVectorsRemoved},
+                                {"numAddedChangeFiles", removal.numAddedChangeFiles}};
 }
 
 void DeltaWrite::abort() noexcept {
   const std::lock_guard lock(mutex_);
+  if (upsert_) upsert_->discard();
   delta::removeUncommitted(log_->table(), files_);
   files_.clear();
 }

@@ -15,6 +15,7 @@
 #include "delta/files/data_file_writer.h"
 #include "delta/files/schema_enforcement.h"
 #include "delta/snapshot/delta_log.h"
+#include "delta/upsert/upsert.h"
 
 namespace thalweg {
 
@@ -28,7 +29,8 @@ struct DeltaWriteOptions {
   std::optional<std::string> userMetadata;
   std::optional<std::string> txnAppId;  // batch only: an idempotent write
   std::optional<int64_t> txnVersion;
-  bool compactBehind = false;  // small files are merged in the background
+  bool compactBehind = false;                  // small files are merged in the background
+  std::optional<std::vector<int>> keyColumns;  // streams in update mode only: see WriteDefinition
 
   // mergeSchema, overwriteSchema, partitionOverwriteMode, maxRecordsPerFile, userMetadata, txnAppId,
   // txnVersion. Throws unsupported() for options that would change what is written and are not built
@@ -50,6 +52,9 @@ struct DeltaWriteRequest {
     bool keepNullability = false;  // of `schema`; else every column may be null
   };
   std::optional<NewTable> newTable;
+  // Rows take the place of those with the same key; null: they are only added. Kept by a query over its
+  // batches.
+  std::shared_ptr<delta::UpsertKey> upsertKey;
 };
 
 // Made over one snapshot; commits on top of whatever was committed since, by Delta's conflict rules.
@@ -72,8 +77,12 @@ class DeltaWrite : public BatchWrite {
   void settleSchema(const delta::CastFunction& cast);
   void settlePartitioning(const delta::Metadata& table) const;
   void checkFeatures() const;
+  void settleUpsert();
   void takeFiles(std::vector<delta::AddFile> files, int64_t numRows);
+  void planAppend(delta::Transaction& transaction);
+  void planUpsert(delta::Transaction& transaction);
   void fillMetrics(int64_t removedFiles, int64_t removedBytes);
+  void fillUpsertMetrics(const delta::RemovalMetrics& removal);
 
   std::shared_ptr<delta::DeltaLog> log_;
   delta::SnapshotPtr snapshot_;
@@ -84,6 +93,7 @@ class DeltaWrite : public BatchWrite {
   bool metadataChanged_ = false;
   delta::WriteSchemaPlan plan_;
   delta::DataFileLayout layout_;
+  std::unique_ptr<delta::Upsert> upsert_;
   std::mutex mutex_;
   std::vector<delta::AddFile> files_;
   int64_t numRows_ = 0;  // in files_

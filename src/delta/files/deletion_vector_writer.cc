@@ -1,0 +1,106 @@
+#include "delta/files/deletion_vector_writer.h"
+
+#include <charconv>
+
+#include <arrow/io/interfaces.h>
+#include <zlib.h>
+
+#include "common/error.h"
+#include "common/fault_points.h"
+#include "common/uuid.h"
+#include "delta/scan/z85.h"
+#include "storage/storage_error.h"
+
+namespace thalweg::delta {
+namespace {
+
+constexpr char kFormatVersion = 1;
+// What a vector may have in the log. The log is read whole by every reader, so that a commit's vectors
+// together are bounded too.
+constexpr size_t kMaxInlineBytes = 512;
+constexpr size_t kMaxInlineBytesPerCommit = 8 << 10;
+
+void appendBigEndian(uint32_t value, std::string* out) {
+  for (int shift = 24; shift >= 0; shift -= 8) *out += static_cast<char>(value >> shift & 0xFF);
+}
+
+std::string uuidBytes(const std::string& uuid) {
+  std::string digits;
+  for (const char c : uuid) {
+    if (c != '-') digits += c;
+  }
+  std::string bytes(digits.size() / 2, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    unsigned char byte = 0;
+    std::from_chars(digits.data() + 2 * i, digits.data() + 2 * i + 2, byte, 16);
+    bytes[i] = static_cast<char>(byte);
+  }
+  return bytes;
+}
+
+DeletionVector descriptorOf(const DeletedRows& rows, const std::string& blob) {
+  DeletionVector vector;
+  vector.sizeInBytes = static_cast<int32_t>(blob.size());
+  vector.cardinality = rows.cardinality();
+  return vector;
+}
+
+DeletionVector inlined(DeletionVector vector, const std::string& blob) {
+  vector.storageType = "i";
+  vector.pathOrInlineDv = encodeZ85(blob);
+  return vector;
+}
+
+}  // namespace
+
+DeletionVector inlineDeletionVector(const DeletedRows& rows) {
+  const std::string blob = rows.serialize();
+  return inlined(descriptorOf(rows, blob), blob);
+}
+
+DeletionVectorWriter::DeletionVectorWriter(Location table)
+    : table_(std::move(table)), uuid_(uuidBytes(randomUuid())) {}
+
+DeletionVector DeletionVectorWriter::add(const DeletedRows& rows) {
+  THALWEG_ASSERT(!written_ && rows.cardinality() > 0);
+  const std::string blob = rows.serialize();
+  DeletionVector vector = descriptorOf(rows, blob);
+  if (blob.size() <= kMaxInlineBytes && inlineBytes_ + blob.size() <= kMaxInlineBytesPerCommit) {
+    inlineBytes_ += blob.size();
+    return inlined(std::move(vector), blob);
+  }
+  if (file_.empty()) file_ += kFormatVersion;
+  vector.storageType = "u";
+  vector.pathOrInlineDv = encodeZ85(uuid_);
+  vector.offset = static_cast<int32_t>(file_.size());
+  if (file_.size() + blob.size() + 8 > size_t{INT32_MAX})
+    throw unsupported("deletion vectors of more than 2 GB in one commit");
+  appendBigEndian(static_cast<uint32_t>(blob.size()), &file_);
+  file_ += blob;
+  const auto checksum = crc32(0, reinterpret_cast<const Bytef*>(blob.data()), static_cast<uInt>(blob.size()));
+  appendBigEndian(static_cast<uint32_t>(checksum), &file_);
+  return vector;
+}
+
+void DeletionVectorWriter::close() {
+  if (file_.empty()) return;
+  passFaultPoint(FaultPoint::DeletionVectorBefore);
+  const std::string path = table_.path + "/" + deletionVectorFileName(uuid_);
+  const auto output = table_.fileSystem->openOutput(path);
+  written_ = true;
+  throwIfStorageFailed(output->Write(file_.data(), static_cast<int64_t>(file_.size())), "write", path);
+  throwIfStorageFailed(output->Close(), "write", path);
+  passFaultPoint(FaultPoint::DeletionVectorAfter);
+}
+
+void DeletionVectorWriter::discard() noexcept {
+  if (!written_) return;
+  try {
+    table_.fileSystem->remove(table_.path + "/" + deletionVectorFileName(uuid_));
+    written_ = false;
+  } catch (...) {
+    // A file that no commit names is no part of the table, and vacuum takes it.
+  }
+}
+
+}  // namespace thalweg::delta

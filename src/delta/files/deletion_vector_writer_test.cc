@@ -1,0 +1,96 @@
+#include "delta/files/deletion_vector_writer.h"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "common/testing/condition_of.h"
+#include "delta/files/wide_bounds.h"
+
+namespace thalweg::delta {
+namespace {
+
+std::shared_ptr<const DeletedRows> everyThird(int64_t count) {
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < count; ++i) rows.push_back(3 * i);
+  return DeletedRows::none()->with(rows);
+}
+
+class DeletionVectorWriterTest : public testing::Test {
+ protected:
+  Location table_{makeMemoryFileSystem(), "/t"};
+
+  std::shared_ptr<const DeletedRows> read(const DeletionVector& vector) {
+    return readDeletionVector(table_, vector, {});
+  }
+};
+
+TEST_F(DeletionVectorWriterTest, SmallVectorsAreInTheLogAlone) {
+  DeletionVectorWriter writer(table_);
+  const DeletionVector vector = writer.add(*everyThird(10));
+  writer.close();
+  EXPECT_EQ(vector.storageType, "i");
+  EXPECT_EQ(vector.cardinality, 10);
+  EXPECT_FALSE(vector.offset);
+  EXPECT_EQ(read(vector)->cardinality(), 10);
+  EXPECT_TRUE(table_.fileSystem->list("/t").empty());
+}
+
+TEST_F(DeletionVectorWriterTest, LargeVectorsAreInOneFile) {
+  DeletionVectorWriter writer(table_);
+  const DeletionVector first = writer.add(*everyThird(1000));
+  const DeletionVector second = writer.add(*everyThird(2000));
+  writer.close();
+  EXPECT_EQ(first.storageType, "u");
+  EXPECT_EQ(first.pathOrInlineDv, second.pathOrInlineDv);
+  EXPECT_EQ(first.pathOrInlineDv.size(), 20u);
+  EXPECT_EQ(first.offset, 1);
+  EXPECT_EQ(second.offset, 1 + 4 + first.sizeInBytes + 4);
+  EXPECT_EQ(read(first)->cardinality(), 1000);
+  EXPECT_TRUE(read(second)->contains(5997));
+  const auto files = table_.fileSystem->list("/t");
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_TRUE(files[0].name().starts_with("deletion_vector_") && files[0].name().ends_with(".bin"));
+  // Version 1, then the first vector's size, big endian.
+  const std::string bytes = table_.fileSystem->readAll(files[0].path);
+  EXPECT_EQ(bytes[0], 1);
+  EXPECT_EQ(static_cast<unsigned char>(bytes[3]) << 8 | static_cast<unsigned char>(bytes[4]),
+            first.sizeInBytes);
+  writer.discard();
+  EXPECT_TRUE(table_.fileSystem->list("/t").empty());
+}
+
+TEST_F(DeletionVectorWriterTest, ManySmallVectorsDoNotFillTheLog) {
+  DeletionVectorWriter writer(table_);
+  size_t inlined = 0;
+  std::vector<DeletionVector> vectors;
+  for (int i = 0; i < 100; ++i) {
+    vectors.push_back(writer.add(*everyThird(200)));
+    if (vectors.back().storageType == "i") inlined += vectors.back().pathOrInlineDv.size();
+  }
+  writer.close();
+  EXPECT_LT(inlined, 11'000u);
+  EXPECT_EQ(vectors.back().storageType, "u");
+  for (const DeletionVector& vector : vectors) EXPECT_EQ(read(vector)->cardinality(), 200);
+}
+
+TEST(WideBounds, KeepsNumbersAsTheyStand) {
+  EXPECT_EQ(
+      withWideBounds(
+          R"({"numRecords":3,"minValues":{"d":1.50,"tightBounds":12345678901234567890.123},"tightBounds":true})",
+          3),
+      R"({"numRecords":3,"tightBounds":false,"minValues":{"d":1.50,"tightBounds":12345678901234567890.123}})");
+  EXPECT_EQ(withWideBounds(R"({"nullCount":{"a\"b":0}})", 7),
+            R"({"numRecords":7,"tightBounds":false,"nullCount":{"a\"b":0}})");
+}
+
+TEST(WideBounds, MakesUpForMissingStatistics) {
+  for (const char* text : {"", "[]", "{\"numRecords\":", "{} x"}) {
+    EXPECT_EQ(withWideBounds(std::string(text), 5), R"({"numRecords":5,"tightBounds":false})") << text;
+  }
+  EXPECT_EQ(withWideBounds(std::nullopt, 5), R"({"numRecords":5,"tightBounds":false})");
+}
+
+}  // namespace
+}  // namespace thalweg::delta

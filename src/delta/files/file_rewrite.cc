@@ -1,0 +1,48 @@
+#include "delta/files/file_rewrite.h"
+
+#include <arrow/record_batch.h>
+
+namespace thalweg::delta {
+
+FileRewrite::FileRewrite(const Snapshot& snapshot)
+    : readLayout_(makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema())),
+      writeLayout_(makeDataFileLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol())) {
+  for (int i = 0; i < static_cast<int>(snapshot.schema()->fields().size()); ++i) {
+    if (!readLayout_->isPartitionColumn(i)) options_.columns.push_back(i);
+  }
+}
+
+FileRewrite::~FileRewrite() {
+  if (!handedOver_) discard();
+}
+
+std::optional<AddFile> FileRewrite::merge(const std::vector<AddFile>& files, bool dataChange,
+                                          std::vector<int64_t>* rowsOfFiles) {
+  DataFileWriter writer(writeLayout_, files.front().partitionValues, static_cast<int>(written_.size()));
+  for (const AddFile& file : files) {
+    const int64_t before = writer.numRows();
+    DataFileReader reader(readLayout_, file, options_);
+    while (const auto rows = reader.next()) {
+      if (rows->num_rows() > 0) writer.write(*rows);
+    }
+    if (rowsOfFiles) rowsOfFiles->push_back(writer.numRows() - before);
+  }
+  std::optional<AddFile> merged = writer.close();
+  if (!merged) return std::nullopt;
+  numRows_ += writer.numRows();
+  merged->dataChange = dataChange;
+  written_.push_back(*merged);
+  return merged;
+}
+
+void FileRewrite::discard() noexcept {
+  removeUncommitted(writeLayout_.table, written_);
+  written_.clear();
+}
+
+void FileRewrite::discard(const AddFile& file) noexcept {
+  removeUncommitted(writeLayout_.table, {file});
+  std::erase_if(written_, [&](const AddFile& written) { return written.path == file.path; });
+}
+
+}  // namespace thalweg::delta

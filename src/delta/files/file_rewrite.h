@@ -1,0 +1,47 @@
+// Writes the live rows of data files into new ones.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "delta/actions/actions.h"
+#include "delta/files/data_file_writer.h"
+#include "delta/scan/data_file_reader.h"
+#include "delta/snapshot/snapshot.h"
+
+namespace thalweg::delta {
+
+// Files that are not in the table until a commit names them. They are taken away again unless they were
+// handed over to it: a commit that fails with an exception may be in the log all the same. Used by one
+// thread.
+class FileRewrite {
+ public:
+  explicit FileRewrite(const Snapshot& snapshot);
+  ~FileRewrite();
+  FileRewrite(const FileRewrite&) = delete;
+  FileRewrite& operator=(const FileRewrite&) = delete;
+
+  // The live rows of files of one partition, in their order, as one new file; nothing where every row is
+  // deleted. `rowsOfFiles`, when given, gets the number of rows that each file gave.
+  std::optional<AddFile> merge(const std::vector<AddFile>& files, bool dataChange,
+                               std::vector<int64_t>* rowsOfFiles = nullptr);
+
+  const std::vector<AddFile>& written() const { return written_; }
+  int64_t numRowsWritten() const { return numRows_; }
+  void handOver() { handedOver_ = true; }
+  // For files that are certainly in no commit.
+  void discard() noexcept;
+  // For one of them.
+  void discard(const AddFile& file) noexcept;
+
+ private:
+  TableLayoutPtr readLayout_;
+  DataFileLayout writeLayout_;
+  DataFileReadOptions options_;
+  std::vector<AddFile> written_;
+  int64_t numRows_ = 0;
+  bool handedOver_ = false;
+};
+
+}  // namespace thalweg::delta
