@@ -221,7 +221,7 @@ LogicalPtr RelationAnalyzer::sqlText(const proto::Relation& relation) {
 LogicalPtr RelationAnalyzer::tableFunction(const proto::Relation& relation) {
   const auto& call = relation.unresolved_table_valued_function();
   if (!equalsIgnoreCase(call.function_name(), "range")) {
-    throw unsupported("The table function '" + call.function_name() + "'");
+    return generate(call, singleRow(), false, {}, {});
   }
   if (call.arguments_size() < 1 || call.arguments_size() > 4) {
     throw Error("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "range takes [start,] end [, step [, partitions]].",
