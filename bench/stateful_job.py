@@ -91,4 +91,5 @@ def main():
     spark.stop()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -126,6 +126,25 @@ void BinaryKeyTable::findOrAdd(std::span<const std::string_view> keys, std::vect
   }
 }
 
+void BinaryKeyTable::contains(std::span<const std::string_view> keys, std::vector<uint8_t>* found) const {
+  found->resize(keys.size());
+  const size_t mask = slots_.size() - 1;
+  uint64_t hashes[kBlock];
+  for (size_t begin = 0; begin < keys.size(); begin += kBlock) {
+    const auto block = keys.subspan(begin, std::min(kBlock, keys.size() - begin));
+    for (size_t i = 0; i < block.size(); ++i) {
+      hashes[i] = hashKeyBytes(block[i]);
+      __builtin_prefetch(&slots_[hashes[i] & mask]);
+    }
+    for (size_t i = 0; i < block.size(); ++i) {
+      const Slot& slot = slots_[hashes[i] & mask];
+      if (slot.number != kFree && slot.tag == tagOf(hashes[i])) __builtin_prefetch(&keys_[slot.number]);
+    }
+    for (size_t i = 0; i < block.size(); ++i)
+      (*found)[begin + i] = slots_[slotOf(block[i], hashes[i])].number != kFree;
+  }
+}
+
 void BinaryKeyTable::remove(uint32_t number) {
   const std::string_view removed = key(number);
   const size_t mask = slots_.size() - 1;

@@ -17,6 +17,8 @@ class BinaryKeyTable {
 
   // The number of a key; a new one gets a free number.
   uint32_t findOrAdd(std::string_view key, bool* added);
+  // (*found)[i] = is keys[i] there? Any number of threads at once, while none changes the table.
+  void contains(std::span<const std::string_view> keys, std::vector<uint8_t>* found) const;
   // The same for many keys, each with the one before it in the table: numbers[i] is that of keys[i], and
   // `added` gets the i of new ones. Faster than one by one, as memory is asked for ahead of its use.
   void findOrAdd(std::span<const std::string_view> keys, std::vector<uint32_t>* numbers,

@@ -27,6 +27,22 @@ TEST(BinaryKeyTable, GivesTheNumbersOfRemovedKeysAgain) {
   EXPECT_EQ(table.numbersEnd(), 2);
 }
 
+TEST(BinaryKeyTable, FindsManyAtOnce) {
+  BinaryKeyTable table;
+  bool added = false;
+  std::vector<std::string> keys;
+  for (int i = 0; i < 1000; ++i) keys.push_back(std::string(20, 'k') + std::to_string(i));
+  for (int i = 0; i < 1000; i += 2) table.findOrAdd(keys[static_cast<size_t>(i)], &added);
+  for (uint32_t number = 0; number < 500; number += 5) table.remove(number);  // every tenth key
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  std::vector<uint8_t> found;
+  table.contains(views, &found);
+  ASSERT_EQ(found.size(), 1000u);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(found[static_cast<size_t>(i)], i % 2 == 0 && i % 10 != 0) << i;
+  table.contains({}, &found);
+  EXPECT_TRUE(found.empty());
+}
+
 // Against std::map over random additions and removals: growth, holes in probes, and a compacted arena among
 // them.
 TEST(BinaryKeyTable, HoldsWhatAMapHolds) {

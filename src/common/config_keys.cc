@@ -58,6 +58,8 @@ const std::vector<ConfigKey>& configKeys() {
         {"spark.sql.streaming.pollingDelay", "10"},
         {"spark.sql.streaming.stateStore.providerClass",
          "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider"},
+        {"spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage", "false"},
+        {"spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB", "500"},
         {"spark.sql.streaming.stopActiveRunOnRestart", "true"},
         {"spark.sql.streaming.stopTimeout", "0"},
         {"spark.sql.timestampType", "TIMESTAMP_LTZ"},

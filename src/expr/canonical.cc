@@ -34,6 +34,7 @@ std::string payload(const Expression& expression) {
     case ExpressionKind::Field: return "field" + std::to_string(static_cast<const FieldAccess&>(expression).ordinal());
     case ExpressionKind::SortOrder: return expression.toString();
     case ExpressionKind::TimeWindow: {
+      if (static_cast<const TimeWindow&>(expression).isSession()) return "session_window";
       const TimeWindowSpec& spec = static_cast<const TimeWindow&>(expression).spec();
       return "window" + std::to_string(spec.duration) + "/" + std::to_string(spec.slide) + "+" + std::to_string(spec.start);
     }

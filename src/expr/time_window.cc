@@ -26,11 +26,15 @@ int64_t lastWindowStart(int64_t time, const TimeWindowSpec& spec) {
 TimeWindow::TimeWindow(ExpressionPtr time, const TimeWindowSpec& spec)
     : Expression(ExpressionKind::TimeWindow, windowTypeOf(time->type()), false, {time}), spec_(spec) {}
 
+TimeWindow::TimeWindow(ExpressionPtr time, ExpressionPtr gap)
+    : Expression(ExpressionKind::TimeWindow, windowTypeOf(time->type()), false, {time, std::move(gap)}) {}
+
 arrow::Datum TimeWindow::evaluate(const arrow::RecordBatch&, const Selection&, const EvaluationContext&) const {
   throw internalError("a time window was left in a plan");
 }
 
 ExpressionPtr TimeWindow::withChildren(std::vector<ExpressionPtr> children) const {
+  if (isSession()) return std::make_shared<TimeWindow>(std::move(children[0]), std::move(children[1]));
   return std::make_shared<TimeWindow>(std::move(children[0]), spec_);
 }
 

@@ -69,7 +69,7 @@ Session::Session(std::shared_ptr<ServerState> server, std::string key) : server_
 void Session::execute(const proto::ExecutePlanRequest& request, std::shared_ptr<ResponseSink> sink) {
   const proto::Plan& plan = request.plan();
   if (plan.has_root()) {
-    runRelation(resolve(plan.root(), sink->cancellation()), *sink);
+    runRelation(plan.root(), *sink);
     sink->complete();
   } else if (plan.has_command()) {
     runCommand(plan.command(), sink);

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "catalog/catalog.h"
+#include "exec/pipeline/observed_metrics.h"
 #include "plan/analyze/analyzer.h"
 #include "catalog/catalog.h"
 #include "session/server_state.h"
@@ -61,8 +63,11 @@ class Session final : public SessionService, public std::enable_shared_from_this
   bool flag(const std::string& key) const { return setting(key) == "true"; }
 
   // plans (session_plans.cc)
-  AnalyzerContext analyzerContext(CancellationToken cancellation, const ResolutionScope& scope);
-  LogicalPtr resolve(const spark::connect::Relation& relation, CancellationToken cancellation = {});
+  // `observed` gets what plans observe that analysis itself runs (show).
+  AnalyzerContext analyzerContext(CancellationToken cancellation, const ResolutionScope& scope,
+                                  std::vector<ObservedMetrics>* observed = nullptr);
+  LogicalPtr resolve(const spark::connect::Relation& relation, CancellationToken cancellation = {},
+                     std::vector<ObservedMetrics>* observed = nullptr);
   LogicalPtr catalogQuery(const spark::connect::Catalog& query, CancellationToken cancellation);
 
   // names (named_relations.cc)
@@ -74,16 +79,17 @@ class Session final : public SessionService, public std::enable_shared_from_this
   LogicalPtr viewRelation(const TableEntry& view, const ResolutionScope& scope, const CancellationToken& cancellation);
 
   BatchContext batchContext() const;
-  std::vector<std::shared_ptr<arrow::RecordBatch>> collect(const LogicalPtr& plan, CancellationToken cancellation);
-  void runRelation(const LogicalPtr& plan, ResponseSink& sink);
+  std::vector<std::shared_ptr<arrow::RecordBatch>> collect(const LogicalPtr& plan, CancellationToken cancellation,
+                                                           std::vector<ObservedMetrics>* observed);
+  void runRelation(const spark::connect::Relation& relation, ResponseSink& sink);
   std::string explain(const LogicalPtr& plan, bool extended);
 
   // commands (session_commands.cc, session_streaming.cc)
   void runCommand(const spark::connect::Command& command, const std::shared_ptr<ResponseSink>& sink);
   void runSql(const spark::connect::SqlCommand& command, ResponseSink& sink);
-  void write(const spark::connect::WriteOperation& operation, CancellationToken cancellation);
-  void writeTable(const spark::connect::WriteOperation& operation, CancellationToken cancellation);
-  void writeTo(const spark::connect::WriteOperationV2& operation, CancellationToken cancellation);
+  void write(const spark::connect::WriteOperation& operation, StatementSession& session);
+  void writeTable(const spark::connect::WriteOperation& operation, StatementSession& session);
+  void writeTo(const spark::connect::WriteOperationV2& operation, StatementSession& session);
   // A streaming query into a table by name: sets the format and the place; the table is made where it is missing.
   void aimAtTable(const spark::connect::WriteStreamOperationStart& start, const LogicalPtr& plan, std::string* format, WriteDefinition* write);
   void startStream(const spark::connect::WriteStreamOperationStart& start, ResponseSink& sink);

@@ -10,6 +10,7 @@
 #include "exec/planner/planner.h"
 #include "plan/analyze/sql_arguments.h"
 #include "plan/optimize/optimizer.h"
+#include "session/observed_metrics.h"
 #include "session/results.h"
 #include "session/session.h"
 #include "session/statement_session.h"
@@ -40,8 +41,14 @@ void Session::runCommand(const proto::Command& command, const std::shared_ptr<Re
       break;
     }
     case proto::Command::kSqlCommand: runSql(command.sql_command(), *sink); break;
-    case proto::Command::kWriteOperation: write(command.write_operation(), sink->cancellation()); break;
-    case proto::Command::kWriteOperationV2: writeTo(command.write_operation_v2(), sink->cancellation()); break;
+    case proto::Command::kWriteOperation:
+    case proto::Command::kWriteOperationV2: {
+      StatementSession session(*this, sink->cancellation());
+      if (command.has_write_operation()) write(command.write_operation(), session);
+      else writeTo(command.write_operation_v2(), session);
+      sendObservedMetrics(session.observed(), *sink);
+      break;
+    }
     case proto::Command::kWriteStreamOperationStart: startStream(command.write_stream_operation_start(), *sink); break;
     case proto::Command::kStreamingQueryCommand:
       if (queryCommand(command.streaming_query_command(), sink)) return;
@@ -102,11 +109,11 @@ void Session::runSql(const proto::SqlCommand& command, ResponseSink& sink) {
   sink.send(std::move(response));
 }
 
-void Session::write(const proto::WriteOperation& operation, CancellationToken cancellation) {
-  if (operation.has_table()) return writeTable(operation, std::move(cancellation));
+void Session::write(const proto::WriteOperation& operation, StatementSession& session) {
+  if (operation.has_table()) return writeTable(operation, session);
   const std::string format = operation.has_source() && !operation.source().empty() ? operation.source() : setting("spark.sql.sources.default");
   const FormatProvider& provider = server_->formats.find(format);
-  const LogicalPtr plan = resolve(operation.input(), cancellation);
+  const LogicalPtr plan = session.resolve(operation.input());
   if (plan->isStreaming()) {
     throw Error("CALL_ON_STREAMING_DATASET_UNSUPPORTED", "`write` cannot be called on a streaming DataFrame; use writeStream.",
                 {{"methodName", "`write`"}});
@@ -123,16 +130,15 @@ void Session::write(const proto::WriteOperation& operation, CancellationToken ca
 
   auto batchWrite = provider.openBatchWrite(definition, server_->formats.fileSystems(), saveModeOf(operation), schemaOf(*plan));
   if (!batchWrite) return;
-  StatementSession(*this, std::move(cancellation)).run(plan, *batchWrite);
+  session.run(plan, *batchWrite);
 }
 
-void Session::writeTable(const proto::WriteOperation& operation, CancellationToken cancellation) {
+void Session::writeTable(const proto::WriteOperation& operation, StatementSession& session) {
   if (operation.has_bucket_by() || operation.sort_column_names_size() > 0) throw unsupported("bucketBy and sortBy");
   if (operation.clustering_columns_size() > 0) throw unsupported("clusterBy");
-  StatementSession session(*this, cancellation);
   TableSave save;
   save.write.table = sql::parseTableName(operation.table().table_name());
-  save.write.rows = resolve(operation.input(), cancellation);
+  save.write.rows = session.resolve(operation.input());
   for (const auto& [name, value] : operation.options()) save.write.options.set(name, value);
   save.mode = saveModeOf(operation);
   save.write.partitionedBy.assign(operation.partitioning_columns().begin(), operation.partitioning_columns().end());
@@ -148,10 +154,9 @@ void Session::writeTable(const proto::WriteOperation& operation, CancellationTok
   saveAsTable(save, session);
 }
 
-void Session::writeTo(const proto::WriteOperationV2& operation, CancellationToken cancellation) {
+void Session::writeTo(const proto::WriteOperationV2& operation, StatementSession& session) {
   if (operation.clustering_columns_size() > 0) throw unsupported("clusterBy");
-  StatementSession session(*this, cancellation);
-  TableWrite write{sql::parseTableName(operation.table_name()), resolve(operation.input(), cancellation), {}, false};
+  TableWrite write{sql::parseTableName(operation.table_name()), session.resolve(operation.input()), {}, false};
   for (const auto& [name, value] : operation.options()) write.options.set(name, value);
   if (operation.with_schema_evolution()) write.options.set("mergeSchema", "true");
   using Mode = proto::WriteOperationV2;

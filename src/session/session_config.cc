@@ -5,6 +5,7 @@
 #include "common/options.h"
 #include "common/secret.h"
 #include "session/session.h"
+#include "streaming/watermark/watermark_tracker.h"
 #include "types/time_zone.h"
 
 namespace thalweg {
@@ -21,6 +22,7 @@ bool isStatic(const std::string& key) {
 // What a setting's default says of its type holds for every value of it.
 void checkSettingValue(const std::string& key, const std::string& value) {
   if (key == "spark.sql.session.timeZone") TimeZone::parse(value);
+  if (key == "spark.sql.streaming.multipleWatermarkPolicy") parseWatermarkPolicy(value);
   const auto standard = configDefault(key);
   if (!standard) return;
   const bool isFlag = *standard == "true" || *standard == "false";

@@ -7,6 +7,7 @@
 #include "exec/planner/planner.h"
 #include "plan/analyze/proto_types.h"
 #include "plan/optimize/optimizer.h"
+#include "session/observed_metrics.h"
 #include "session/results.h"
 #include "session/session.h"
 #include "session/show_string.h"
@@ -80,7 +81,8 @@ BatchContext Session::batchContext() const {
   return context;
 }
 
-AnalyzerContext Session::analyzerContext(CancellationToken cancellation, const ResolutionScope& scope) {
+AnalyzerContext Session::analyzerContext(CancellationToken cancellation, const ResolutionScope& scope,
+                                         std::vector<ObservedMetrics>* observed) {
   const auto captured = [&](const std::string& key) {
     const auto it = scope.settings.find(key);
     return it != scope.settings.end() ? it->second : setting(key);
@@ -107,10 +109,10 @@ AnalyzerContext Session::analyzerContext(CancellationToken cancellation, const R
     }
     return it->second;
   };
-  context.drawRows = [this, cancellation](const LogicalPtr& plan, int numRows, int truncate, bool vertical) -> LogicalPtr {
+  context.drawRows = [this, cancellation, observed](const LogicalPtr& plan, int numRows, int truncate, bool vertical) -> LogicalPtr {
     refuseStreaming(*plan);
     const int wanted = std::max(0, std::min(numRows, 1'000'000));
-    const auto batches = collect(std::make_shared<LogicalLimit>(wanted + 1, 0, false, plan), cancellation);
+    const auto batches = collect(std::make_shared<LogicalLimit>(wanted + 1, 0, false, plan), cancellation, observed);
     const std::string text = drawTable(*schemaOf(*plan), batches, wanted, truncate, vertical, batchContext().timeZone);
     const SchemaPtr schema = DataType::structOf({{"show_string", stringType(), false}});
     arrow::StringBuilder builder;
@@ -121,21 +123,26 @@ AnalyzerContext Session::analyzerContext(CancellationToken cancellation, const R
   return context;
 }
 
-LogicalPtr Session::resolve(const proto::Relation& relation, CancellationToken cancellation) {
-  return analyzeRelation(relation, analyzerContext(std::move(cancellation), {names()}));
+LogicalPtr Session::resolve(const proto::Relation& relation, CancellationToken cancellation, std::vector<ObservedMetrics>* observed) {
+  return analyzeRelation(relation, analyzerContext(std::move(cancellation), {names()}, observed));
 }
 
-std::vector<std::shared_ptr<arrow::RecordBatch>> Session::collect(const LogicalPtr& plan, CancellationToken cancellation) {
+std::vector<std::shared_ptr<arrow::RecordBatch>> Session::collect(const LogicalPtr& plan, CancellationToken cancellation,
+                                                                  std::vector<ObservedMetrics>* observed) {
   Execution execution;
   execution.batch = batchContext();
   execution.cancellation = std::move(cancellation);
   execution.pool = &server_->pool;
   const PhysicalPtr physical = planPhysical(optimize(plan), execution.batch);
   const auto running = physical->start(execution);
-  return collectAll(*running, execution);
+  auto batches = collectAll(*running, execution);
+  if (observed) addObserved(execution, observed);
+  return batches;
 }
 
-void Session::runRelation(const LogicalPtr& plan, ResponseSink& sink) {
+void Session::runRelation(const proto::Relation& relation, ResponseSink& sink) {
+  std::vector<ObservedMetrics> observed;
+  const LogicalPtr plan = resolve(relation, sink.cancellation(), &observed);
   refuseStreaming(*plan);
   ResultWriter results(schemaOf(*plan), setting("spark.sql.session.timeZone"), sink);
   Execution execution;
@@ -146,6 +153,8 @@ void Session::runRelation(const LogicalPtr& plan, ResponseSink& sink) {
   const auto running = physical->start(execution);
   forEachBatch(*running, execution, [&](const auto& batch) { results.write(batch); });
   results.finish();
+  addObserved(execution, &observed);
+  sendObservedMetrics(observed, sink);
 }
 
 std::string Session::explain(const LogicalPtr& plan, bool extended) {

@@ -62,16 +62,11 @@ void refuseAggregate(const Expression& expression) {
 }
 
 // Operators that keep state between batches: legal, and not built yet.
-void refuseState(const LogicalNode& node, OutputMode mode) {
+void refuseState(const LogicalNode& node) {
   if (!node.isStreaming()) return;
   switch (node.kind()) {
     case LogicalKind::Aggregate:
       for (const ExpressionPtr& result : static_cast<const LogicalAggregate&>(node).results()) refuseAggregate(*result);
-      break;
-    case LogicalKind::Deduplicate: throw unsupported("Deduplication over a stream");
-    case LogicalKind::Limit:
-      // In complete mode each batch has all rows: their limit needs no memory of earlier batches.
-      if (mode != OutputMode::Complete) throw unsupported("limit over a stream");
       break;
     case LogicalKind::Join:
       if (node.children()[0]->isStreaming() && node.children()[1]->isStreaming()) throw unsupported("A join of two streams");
@@ -79,7 +74,7 @@ void refuseState(const LogicalNode& node, OutputMode mode) {
       break;
     default: break;
   }
-  for (const LogicalPtr& child : node.children()) refuseState(*child, mode);
+  for (const LogicalPtr& child : node.children()) refuseState(*child);
 }
 
 // State partitions of a new query whose user did not choose a number: Spark's 200 would cost 200 files an empty batch.
@@ -143,7 +138,7 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   }
   const OutputMode mode = outputModeOf(start.output_mode());
   checkStreamingPlan(*plan, mode);
-  refuseState(*plan, mode);
+  refuseState(*plan);
 
   WriteDefinition write;
   for (const auto& [name, value] : start.options()) write.options.set(name, value);
@@ -212,6 +207,9 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   definition.numRecentProgress = static_cast<int>(std::min<int64_t>(number("spark.sql.streaming.numRecentProgressUpdates", 100), 100'000));
   definition.noDataBatches = flag("spark.sql.streaming.noDataMicroBatches.enabled");
   definition.temporaryFolder = temporaryFolder();
+  if (flag("spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage")) {
+    definition.stateMemoryBytes = std::clamp<int64_t>(number("spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB", 500), 0, 1 << 30) << 20;
+  }
   definition.formats = &server_->formats;
   definition.pool = &server_->pool;
 

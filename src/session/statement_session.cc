@@ -5,6 +5,7 @@
 #include "exec/pipeline/write.h"
 #include "exec/planner/planner.h"
 #include "plan/optimize/optimizer.h"
+#include "session/observed_metrics.h"
 
 namespace thalweg {
 
@@ -105,7 +106,9 @@ void StatementSession::run(const LogicalPtr& plan, BatchWrite& write) {
   execution.batch = session_.batchContext();
   execution.cancellation = cancellation_;
   execution.pool = &session_.server_->pool;
-  writeRows(*planPhysical(optimize(plan), execution.batch), execution, write);
+  const PhysicalPtr physical = planPhysical(optimize(plan), execution.batch);
+  writeRows(*physical, execution, write);
+  addObserved(execution, &observed_);
 }
 
 BatchContext StatementSession::batchContext() const {

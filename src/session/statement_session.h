@@ -2,6 +2,7 @@
 #pragma once
 
 #include "commands/command_session.h"
+#include "exec/pipeline/observed_metrics.h"
 #include "session/session.h"
 
 namespace thalweg {
@@ -33,11 +34,14 @@ class StatementSession final : public CommandSession {
   std::string explain(const LogicalPtr& plan, bool extended) override;
   void run(const LogicalPtr& plan, BatchWrite& write) override;
   BatchContext batchContext() const override;
+  // What the plans that have run here observed.
+  const std::vector<ObservedMetrics>& observed() const { return observed_; }
 
  private:
   TemporaryViews& views(TempViews where);
   Session& session_;
   CancellationToken cancellation_;
+  std::vector<ObservedMetrics> observed_;
 };
 
 }  // namespace thalweg

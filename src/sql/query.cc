@@ -375,10 +375,11 @@ Plan SqlParser::parseSelectBody() {
     plan.message->mutable_extension()->PackFrom(aggregate);
   }
   if (!distinct) return plan;
-  Plan deduplicated = newPlan(raisedHeight(plan.height));
-  deduplicated.message->mutable_deduplicate()->set_all_columns_as_keys(true);
-  deduplicated.message->mutable_deduplicate()->set_allocated_input(plan.message.release());
-  return deduplicated;
+  messages::SqlDistinct distinctRows;
+  distinctRows.set_allocated_input(plan.message.release());
+  Plan result = newPlan(raisedHeight(plan.height));
+  result.message->mutable_extension()->PackFrom(distinctRows);
+  return result;
 }
 
 void SqlParser::parseGroupBy(Grouping* grouping) {

@@ -22,6 +22,13 @@ std::string withMetadataKey(const std::string& metadata, std::string_view key, c
 
 bool hasMetadataKey(const std::string& metadata, std::string_view key) { return objectOf(metadata).contains(std::string(key)); }
 
+std::optional<int64_t> metadataNumber(const std::string& metadata, std::string_view key) {
+  const auto object = objectOf(metadata);
+  const auto found = object.find(std::string(key));
+  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+  return found->get<int64_t>();
+}
+
 SchemaPtr withoutQueryMarks(const Schema& schema) {
   std::vector<StructField> fields = schema.fields();
   for (StructField& field : fields) {

@@ -1,6 +1,8 @@
 // A column's metadata: a JSON object's text, empty for {}; and the keys by which Spark marks columns within a query.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +19,8 @@ inline constexpr std::string_view kSessionWindowKey = "spark.sessionWindow";
 // The object with a key set to a JSON value; metadata that is no object counts as {}.
 std::string withMetadataKey(const std::string& metadata, std::string_view key, const std::string& jsonValue);
 bool hasMetadataKey(const std::string& metadata, std::string_view key);
+// A key's whole number; none where it has another value.
+std::optional<int64_t> metadataNumber(const std::string& metadata, std::string_view key);
 
 // The schema without the keys above: they hold within a query and mean nothing in a table.
 SchemaPtr withoutQueryMarks(const Schema& schema);

@@ -15,6 +15,7 @@ from harness import F
 
 FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "shared" / "testdata" / "spark-checkpoints"
 FIRST_FILE_TIME = 1768471200  # 2026-01-15T10:00Z; each file is a minute younger than the one before it
+DEDUP_KEYS = ["user_id", "product_id", "timestamp"]
 WINDOWED = ("windowed-hdfs", "windowed-rocksdb", "windowed-rocksdb-changelog")
 
 
@@ -26,6 +27,26 @@ def windowed(events):
 def complete(events):
     return events.groupBy("product_id", "action").agg(F.count("*").alias("n"), F.avg("price").alias("avg_price"),
                                                       F.max("timestamp").alias("last"))
+
+
+def deduplicated(events):
+    return events.withWatermark("timestamp", "10 minutes").dropDuplicates(DEDUP_KEYS)
+
+
+def deduplicated_within(events):
+    return events.withWatermark("timestamp", "10 minutes").dropDuplicatesWithinWatermark(DEDUP_KEYS)
+
+
+def sessions(events):
+    return (events.withWatermark("timestamp", "10 minutes").groupBy(F.session_window("timestamp", "5 minutes"), "user_id")
+            .agg(F.count("*").alias("n"), F.sum("price").alias("total")))
+
+
+QUERIES = {"complete-mode-hdfs": complete, "dedup-hdfs": deduplicated, "dedup-rocksdb": deduplicated,
+           "dedup-within-watermark-rocksdb": deduplicated_within, "session-window-rocksdb": sessions,
+           **dict.fromkeys(WINDOWED, windowed)}
+# After which of Spark's runs a fixture is taken over.
+AFTER = {"session-window-rocksdb": (1, 2, 3), **dict.fromkeys(WINDOWED, (1, 2, 4))}
 
 
 def remove_above(folder, last, pattern=r"(\d+)(\.\w+)?"):
@@ -79,7 +100,7 @@ def state_of(progress):
 
 
 def go_on(spark, folder, fixture, runs):
-    query_of, mode = (windowed, "append") if fixture in WINDOWED else (complete, "complete")
+    query_of, mode = QUERIES[fixture], "complete" if fixture == "complete-mode-hdfs" else "append"
     recorded = json.loads((FIXTURES / fixture / "progress.json").read_text())
     target = pathlib.Path(folder) / f"{fixture}-{runs}"
     cut(fixture, target, runs, sum(len(run) for run in recorded[:runs]))
@@ -106,7 +127,7 @@ def main(program):
     spark = harness.SparkSession.builder.remote(server.url).create()
     failed = False
     with tempfile.TemporaryDirectory(prefix="thalweg-e2e-") as folder:
-        for fixture, after in [(name, runs) for name in WINDOWED for runs in (1, 2, 4)] + [("complete-mode-hdfs", 1), ("complete-mode-hdfs", 2)]:
+        for fixture, after in [(name, runs) for name in QUERIES for runs in AFTER.get(name, (1, 2))]:
             try:
                 go_on(spark, folder, fixture, after)
                 print(f"{fixture}, taken over after run {after}: Spark's rows", flush=True)

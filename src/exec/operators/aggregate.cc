@@ -115,11 +115,7 @@ std::unique_ptr<RunningOperator> PhysicalAggregate::start(Execution& execution) 
 }
 
 std::string PhysicalAggregate::describe() const {
-  std::string text = "HashAggregate(keys=[";
-  for (size_t i = 0; i < grouping_.size(); ++i) text += (i ? ", " : "") + grouping_[i]->toString();
-  text += "], functions=[";
-  for (size_t i = 0; i < aggregates_.size(); ++i) text += (i ? ", " : "") + aggregates_[i]->toString();
-  return text + "])";
+  return describeAggregation("HashAggregate", grouping_, aggregates_);
 }
 
 PhysicalDeduplicate::PhysicalDeduplicate(std::vector<ExpressionPtr> keys, PhysicalPtr child)

@@ -91,6 +91,14 @@ void Groups::resize(int64_t count) {
   for (auto& aggregator : aggregators_) aggregator->resize(count);
 }
 
+std::string describeAggregation(const std::string& name, const std::vector<ExpressionPtr>& grouping, const Aggregates& aggregates) {
+  std::string text = name + "(keys=[";
+  for (size_t i = 0; i < grouping.size(); ++i) text += (i ? ", " : "") + grouping[i]->toString();
+  text += "], functions=[";
+  for (size_t i = 0; i < aggregates.size(); ++i) text += (i ? ", " : "") + aggregates[i]->toString();
+  return text + "])";
+}
+
 std::unique_ptr<Groups> groupPartition(RunningOperator& input, int partition, Execution& execution,
                                        const std::vector<ExpressionPtr>& grouping,
                                        const Aggregates& aggregates) {

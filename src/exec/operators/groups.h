@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "columnar/group_table.h"
@@ -47,6 +48,9 @@ class Groups {
   Aggregators aggregators_;
   std::vector<uint32_t> groups_;  // of the rows at hand
 };
+
+// "Name(keys=[…], functions=[…])": an aggregation as explain prints it.
+std::string describeAggregation(const std::string& name, const std::vector<ExpressionPtr>& grouping, const Aggregates& aggregates);
 
 // Reads a partition to its end and groups it.
 std::unique_ptr<Groups> groupPartition(RunningOperator& input, int partition, Execution& execution,

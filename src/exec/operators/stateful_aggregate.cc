@@ -1,7 +1,6 @@
 #include "exec/operators/stateful_aggregate.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <unordered_set>
 
@@ -9,50 +8,16 @@
 
 #include "common/error.h"
 #include "exec/operators/groups.h"
+#include "exec/operators/state_output.h"
 
 namespace thalweg {
 namespace {
 
 using Batches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
 
-constexpr int64_t kMicrosPerMilli = 1000;
-
 std::vector<StructField> firstFields(const Schema& schema, size_t count) {
   return {schema.fields().begin(), schema.fields().begin() + static_cast<int64_t>(count)};
 }
-
-// Adds the time until its end to a metric.
-class Stopwatch {
- public:
-  explicit Stopwatch(std::atomic<int64_t>& total) : total_(total) {}
-  ~Stopwatch() {
-    total_ += std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start_)
-                  .count();
-  }
-
- private:
-  std::atomic<int64_t>& total_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-// The batches of the state's partitions, those of several partitions in one of its own: a sink makes a file
-// of each.
-class Output final : public RunningOperator {
- public:
-  Output(std::vector<Batches> ofPartition, int numPartitions) : parts_(static_cast<size_t>(numPartitions)) {
-    for (size_t i = 0; i < ofPartition.size(); ++i) {
-      Batches& part = parts_[i % parts_.size()];
-      part.insert(part.end(), ofPartition[i].begin(), ofPartition[i].end());
-    }
-  }
-  int numPartitions() const override { return static_cast<int>(parts_.size()); }
-  std::unique_ptr<BatchReader> open(int partition) override {
-    return readBatches(std::move(parts_[static_cast<size_t>(partition)]));
-  }
-
- private:
-  std::vector<Batches> parts_;
-};
 
 }  // namespace
 
@@ -62,7 +27,8 @@ class StatefulAggregateRun {
   StatefulAggregateRun(const PhysicalStatefulAggregate& node, Execution& execution)
       : node_(node),
         execution_(execution),
-        state_(*execution.states.at(static_cast<size_t>(node.operatorId()))) {}
+        state_(*execution.states.at(static_cast<size_t>(node.operatorId()))),
+        watermarks_(execution.watermarks.at(static_cast<size_t>(node.operatorId()))) {}
 
   std::unique_ptr<RunningOperator> run(RunningOperator& input) {
     groupInput(input);
@@ -71,8 +37,7 @@ class StatefulAggregateRun {
       execution_.cancellation.throwIfCancelled();
       results[static_cast<size_t>(partition)] = runPartition(partition);
     });
-    return std::make_unique<Output>(std::move(results),
-                                    std::min(state_.numPartitions(), execution_.pool->numSlots()));
+    return outputOf(std::move(results), std::min(state_.numPartitions(), execution_.pool->numSlots()));
   }
 
  private:
@@ -110,7 +75,7 @@ class StatefulAggregateRun {
     auto& state = static_cast<AggregateState&>(state_.partition(0, partition));
     StateMetrics& metrics = state_.metrics();
     {
-      const Stopwatch watch(metrics.updatesMs);
+      const MetricStopwatch watch(metrics.updatesMs);
       // In order of the input's partitions: results that depend on order (first) are the same on every run.
       std::unordered_set<std::string_view> late;
       for (const auto& part : parts_) {
@@ -127,7 +92,7 @@ class StatefulAggregateRun {
   void dropLate(const GroupEntries& part, std::vector<uint32_t>* entries,
                 std::unordered_set<std::string_view>* late) const {
     if (!node_.layout_.eventTime || node_.mode_ == OutputMode::Complete) return;
-    const int64_t watermark = execution_.watermarks.lateMs * kMicrosPerMilli;
+    const int64_t watermark = watermarks_.lateMs * kMicrosPerMilli;
     std::erase_if(*entries, [&](uint32_t entry) {
       const auto time = part.time(entry);
       if (!time || *time > watermark) return false;
@@ -138,14 +103,14 @@ class StatefulAggregateRun {
 
   Batches emit(AggregateState& state) {
     const Schema& schema = *node_.schema();
-    if (node_.mode_ == OutputMode::Complete) return state.results(schema, state.all());
+    if (node_.mode_ == OutputMode::Complete) return state.allResults(schema);
     StateMetrics& metrics = state_.metrics();
     Batches rows;
     if (node_.mode_ == OutputMode::Update) rows = state.results(schema, state.touched());
     if (!node_.layout_.eventTime) return rows;
-    const Stopwatch watch(metrics.removalsMs);
+    const MetricStopwatch watch(metrics.removalsMs);
     const std::vector<uint32_t> expired =
-        state.takeExpired(execution_.watermarks.evictionMs * kMicrosPerMilli);
+        state.takeExpired(watermarks_.evictionMs * kMicrosPerMilli);
     if (node_.mode_ == OutputMode::Append) rows = state.results(schema, expired);
     state.remove(expired);
     metrics.rowsRemoved += static_cast<int64_t>(expired.size());
@@ -155,6 +120,7 @@ class StatefulAggregateRun {
   const PhysicalStatefulAggregate& node_;
   Execution& execution_;
   OperatorState& state_;
+  BatchWatermarks watermarks_;
   std::vector<std::unique_ptr<GroupEntries>> parts_;
 };
 
@@ -174,11 +140,7 @@ std::unique_ptr<RunningOperator> PhysicalStatefulAggregate::start(Execution& exe
 }
 
 std::string PhysicalStatefulAggregate::describe() const {
-  std::string text = "StateStoreSave(keys=[";
-  for (size_t i = 0; i < grouping_.size(); ++i) text += (i ? ", " : "") + grouping_[i]->toString();
-  text += "], functions=[";
-  for (size_t i = 0; i < aggregates_.size(); ++i) text += (i ? ", " : "") + aggregates_[i]->toString();
-  return text + "]), state " + std::to_string(operatorId());
+  return describeAggregation("StateStoreSave", grouping_, aggregates_) + ", state " + std::to_string(operatorId());
 }
 
 std::vector<StoreDefinition> PhysicalStatefulAggregate::stores() const {

@@ -15,15 +15,16 @@
 #include "common/task_pool.h"
 #include "connector/table.h"
 #include "exec/pipeline/event_times.h"
+#include "exec/pipeline/observed_metrics.h"
 #include "expr/batch_context.h"
 
 namespace thalweg {
 
 class OperatorState;
 
-// How far event time has come for a micro-batch, in milliseconds since the epoch. Rows are late by what the batch before
-// ran under; state ends by what this one runs under: with one value for both, rows that an operator emits as its groups
-// end would be late for the next operator.
+// How far event time has come for an operator in a micro-batch, in milliseconds since the epoch. Rows are late by what the
+// batch before ran under; state ends by what this one runs under: with one value for both, rows that an operator emits as
+// its groups end would be late for the next operator.
 struct BatchWatermarks {
   int64_t lateMs = 0;
   int64_t evictionMs = 0;
@@ -41,9 +42,12 @@ struct Execution {
   std::unordered_map<const Table*, std::shared_ptr<Table>> newerTables;
   // Of each watermark of the plan: the event times of this batch's rows.
   std::deque<SharedEventTimes> eventTimes;
-  BatchWatermarks watermarks;
-  // Of each stateful operator of the plan, by its number; the query's, which keeps them between batches.
+  // Of each stateful operator of the plan, by its number: the watermarks of its input (exec/state/input_watermarks.h), and
+  // its state, which is the query's and is kept between batches.
+  std::vector<BatchWatermarks> watermarks;
   std::vector<OperatorState*> states;
+  // Of each observe() of the plan: what it saw, once all rows have gone by. Called once each, before the plan goes.
+  std::vector<std::function<ObservedMetrics()>> observations;
 
   EvaluationContext evaluation(int partition = 0) const { return EvaluationContext{&batch, nullptr, partition}; }
 };

@@ -7,13 +7,20 @@
 
 #include "common/error.h"
 #include "exec/operators/aggregate.h"
+#include "exec/operators/collect_metrics.h"
 #include "exec/operators/event_time.h"
 #include "exec/operators/join.h"
 #include "exec/operators/project_filter.h"
 #include "exec/operators/scans.h"
+#include "exec/operators/session_aggregate.h"
+#include "exec/operators/session_window.h"
 #include "exec/operators/sort_limit.h"
 #include "exec/operators/stateful_aggregate.h"
+#include "exec/operators/stateful_sessions.h"
+#include "exec/operators/stream_deduplicate.h"
+#include "exec/operators/stream_limit.h"
 #include "expr/canonical.h"
+#include "plan/logical/collect_metrics.h"
 #include "plan/logical/event_time.h"
 #include "plan/logical/join.h"
 #include "types/column_metadata.h"
@@ -147,11 +154,14 @@ class Planner {
         return planTimeWindow(window, window.spec());
       }
       case LogicalKind::EventTimeWatermark: return planWatermark(static_cast<const LogicalEventTimeWatermark&>(node));
-      case LogicalKind::Deduplicate: {
-        std::vector<ExpressionPtr> keys;
-        for (const AttributePtr& key : static_cast<const LogicalDeduplicate&>(node).keys()) keys.push_back(binder(node).bind(key));
-        return std::make_shared<PhysicalDeduplicate>(std::move(keys), plan(*node.child()));
+      case LogicalKind::SessionWindow: {
+        const auto& session = static_cast<const LogicalSessionWindow&>(node);
+        const Binder input = binder(node);
+        return std::make_shared<PhysicalSessionWindow>(fullSchema(node.output()), input.bind(session.time()), input.bind(session.gap()),
+                                                       plan(*node.child()));
       }
+      case LogicalKind::CollectMetrics: return planMetrics(static_cast<const LogicalCollectMetrics&>(node));
+      case LogicalKind::Deduplicate: return planDeduplicate(static_cast<const LogicalDeduplicate&>(node));
     }
     throw internalError("unknown logical node");
   }
@@ -173,11 +183,8 @@ class Planner {
   }
 
   PhysicalPtr planWatermark(const LogicalEventTimeWatermark& node) const {
-    ExpressionPtr eventTime = node.eventTime();
-    // A window's event time is its end.
-    if (isWindowType(*eventTime->type())) eventTime = std::make_shared<FieldAccess>(eventTime, 1);
-    return std::make_shared<PhysicalEventTimeWatermark>(fullSchema(node.output()), binder(node).bind(eventTime), node.index(),
-                                                        plan(*node.child()));
+    return std::make_shared<PhysicalEventTimeWatermark>(fullSchema(node.output()), binder(node).bind(timeOf(node.eventTime())),
+                                                        node.index(), plan(*node.child()));
   }
 
   PhysicalPtr planTimeWindow(const LogicalTimeWindow& window, const TimeWindowSpec& spec) const {
@@ -239,10 +246,110 @@ class Planner {
   }
 
   PhysicalPtr planLimit(const LogicalLimit& limit) const {
+    if (streaming_ && streaming_->mode == OutputMode::Append && limit.isStreaming()) {
+      const int operatorId = nextOperatorId_++;  // before the child's
+      return std::make_shared<PhysicalStreamLimit>(limit.limit(), operatorId, plan(*limit.child()));
+    }
     const LogicalPtr& child = limit.child();
     const bool topRows = !limit.tail() && limit.limit() >= 0 && child->kind() == LogicalKind::Sort;
     PhysicalPtr input = topRows ? planSort(static_cast<const LogicalSort&>(*child), limit.limit() + limit.offset()) : plan(*child);
     return std::make_shared<PhysicalLimit>(limit.limit(), limit.offset(), limit.tail(), std::move(input));
+  }
+
+  PhysicalPtr planDeduplicate(const LogicalDeduplicate& node) const {
+    if (streaming_ && node.isStreaming()) return planStreamDeduplicate(node);
+    if (node.withinWatermark()) {
+      throw Error("_LEGACY_ERROR_TEMP_3102", "dropDuplicatesWithinWatermark is for streams; use dropDuplicates here.",
+                  {{"msg", "dropDuplicatesWithinWatermark is not supported with batch DataFrames/DataSets"}});
+    }
+    std::vector<ExpressionPtr> keys;
+    for (const AttributePtr& key : node.keys()) keys.push_back(binder(node).bind(key));
+    return std::make_shared<PhysicalDeduplicate>(std::move(keys), plan(*node.child()));
+  }
+
+  PhysicalPtr planStreamDeduplicate(const LogicalDeduplicate& node) const {
+    const int operatorId = nextOperatorId_++;  // before the child's
+    const Binder input = binder(node);
+    StreamDeduplication what;
+    const AttributePtr eventTime = eventTimeColumn(node.child()->output());
+    if (eventTime) what.eventTime = input.bind(timeOf(eventTime));
+    if (node.withinWatermark()) {
+      if (!eventTime) throw internalError("A deduplication within the watermark has no event time.");
+      what.withinDelayMs = metadataNumber(eventTime->metadata(), kWatermarkDelayKey).value_or(0);
+    }
+    for (const AttributePtr& key : inStoredOrder(node.keys(), operatorId)) {
+      if (eventTime && key->id() == eventTime->id()) what.eventTimeKey = EventTimeKey{what.keys.size(), isWindowType(*key->type())};
+      what.keys.push_back(input.bind(key));
+      what.keyFields.push_back({key->name(), key->type(), key->nullable(), key->metadata()});
+    }
+    return std::make_shared<PhysicalStreamDeduplicate>(std::move(what), operatorId, plan(*node.child()));
+  }
+
+  // A query that names the same columns in another order, or a Spark that ordered them by a set of its own, means the same keys.
+  std::vector<AttributePtr> inStoredOrder(const std::vector<AttributePtr>& keys, int operatorId) const {
+    const SchemaPtr stored = streaming_->storedKey ? streaming_->storedKey(operatorId) : nullptr;
+    if (!stored || stored->fields().size() != keys.size()) return keys;
+    std::vector<AttributePtr> ordered;
+    for (const StructField& field : stored->fields()) {
+      const auto found = std::find_if(keys.begin(), keys.end(), [&](const AttributePtr& key) { return key->name() == field.name; });
+      if (found == keys.end() || std::count(ordered.begin(), ordered.end(), *found) > 0) return keys;
+      ordered.push_back(*found);
+    }
+    return ordered;
+  }
+
+  // The column by which rows are late; null where there is none.
+  static AttributePtr eventTimeColumn(const std::vector<AttributePtr>& columns) {
+    AttributePtr found;
+    for (const AttributePtr& column : columns) {
+      if (!hasMetadataKey(column->metadata(), kWatermarkDelayKey)) continue;
+      if (found && found->id() != column->id()) {
+        throw Error("_LEGACY_ERROR_TEMP_3077",
+                    "A deduplication has two event times, '" + found->name() + "' and '" + column->name() + "': drop one of them before.",
+                    {{"eventTimeCols", found->name() + "," + column->name()}});
+      }
+      found = column;
+    }
+    return found;
+  }
+
+  // A window's event time is its end.
+  static ExpressionPtr timeOf(const ExpressionPtr& eventTime) {
+    return isWindowType(*eventTime->type()) ? std::make_shared<FieldAccess>(eventTime, 1) : eventTime;
+  }
+
+  // The results over columns: an aggregate's call becomes one, appended to `columns`, the call itself to `calls`.
+  static std::vector<ExpressionPtr> splitAggregates(const std::vector<ExpressionPtr>& results, const Binder& input,
+                                                    std::vector<AttributePtr>* columns, Aggregates* calls) {
+    std::unordered_map<std::string, AttributePtr> callColumns;
+    std::function<ExpressionPtr(const ExpressionPtr&)> replace = [&](const ExpressionPtr& e) -> ExpressionPtr {
+      if (e->kind() == ExpressionKind::Aggregate) {
+        AttributePtr& column = callColumns[canonicalText(*e)];
+        if (!column) {
+          column = std::make_shared<Attribute>(e->toString(), e->type(), e->nullable(), nextExpressionId());
+          columns->push_back(column);
+          calls->push_back(std::static_pointer_cast<const AggregateCall>(input.bind(e)));
+        }
+        return column;
+      }
+      if (e->children().empty()) return e;
+      std::vector<ExpressionPtr> children;
+      for (const ExpressionPtr& child : e->children()) children.push_back(replace(child));
+      return e->withChildren(std::move(children));
+    };
+    std::vector<ExpressionPtr> replaced;
+    for (const ExpressionPtr& result : results) replaced.push_back(replace(result));
+    return replaced;
+  }
+
+  PhysicalPtr planMetrics(const LogicalCollectMetrics& node) const {
+    std::vector<AttributePtr> columns;
+    Aggregates calls;
+    const std::vector<ExpressionPtr> results = splitAggregates(node.metrics(), binder(node), &columns, &calls);
+    std::vector<AttributePtr> metrics;
+    for (const ExpressionPtr& metric : node.metrics()) metrics.push_back(static_cast<const Alias&>(*metric).toAttribute());
+    return std::make_shared<PhysicalCollectMetrics>(node.name(), node.planId(), fullSchema(metrics), std::move(calls), fullSchema(columns),
+                                                    Binder(columns, constants_).bindAll(results), plan(*node.child()));
   }
 
   // The hash aggregate gives groups and aggregates; a projection above computes the results from them.
@@ -254,30 +361,13 @@ class Planner {
       columns.push_back(group->kind() == ExpressionKind::Attribute ? std::static_pointer_cast<const Attribute>(group)
                                                                    : static_cast<const Alias&>(*group).toAttribute());
     }
-    std::vector<std::shared_ptr<const AggregateCall>> calls;
-    std::unordered_map<std::string, AttributePtr> callColumns;
-    std::vector<ExpressionPtr> results;
-    for (const ExpressionPtr& result : aggregate.results()) {
-      std::function<ExpressionPtr(const ExpressionPtr&)> replace = [&](const ExpressionPtr& e) -> ExpressionPtr {
-        if (e->kind() == ExpressionKind::Aggregate) {
-          AttributePtr& column = callColumns[canonicalText(*e)];
-          if (!column) {
-            column = std::make_shared<Attribute>(e->toString(), e->type(), e->nullable(), nextExpressionId());
-            columns.push_back(column);
-            calls.push_back(std::static_pointer_cast<const AggregateCall>(input.bind(e)));
-          }
-          return column;
-        }
-        if (e->children().empty()) return e;
-        std::vector<ExpressionPtr> children;
-        for (const ExpressionPtr& child : e->children()) children.push_back(replace(child));
-        return e->withChildren(std::move(children));
-      };
-      results.push_back(replace(result));
-    }
+    Aggregates calls;
+    const std::vector<ExpressionPtr> results = splitAggregates(aggregate.results(), input, &columns, &calls);
     const std::vector<ExpressionPtr> grouping = input.bindAll(aggregate.grouping());
     PhysicalPtr hashAggregate;
-    if (operatorId >= 0) {
+    if (const auto session = sessionKey(columns, grouping.size())) {
+      hashAggregate = planSessions(columns, grouping, *session, std::move(calls), operatorId, plan(*aggregate.child()));
+    } else if (operatorId >= 0) {
       const std::optional<GroupedWindows> windows = groupedWindows(aggregate);
       hashAggregate = std::make_shared<PhysicalStatefulAggregate>(
           fullSchema(columns), grouping, std::move(calls), streaming_->mode, eventTimeKey(columns, grouping.size()),
@@ -286,6 +376,27 @@ class Planner {
       hashAggregate = std::make_shared<PhysicalAggregate>(fullSchema(columns), grouping, std::move(calls), plan(*aggregate.child()));
     }
     return std::make_shared<PhysicalProject>(fullSchema(aggregate.output()), Binder(columns, constants_).bindAll(results), hashAggregate);
+  }
+
+  PhysicalPtr planSessions(const std::vector<AttributePtr>& columns, const std::vector<ExpressionPtr>& grouping, size_t session,
+                           Aggregates calls, int operatorId, PhysicalPtr child) const {
+    if (operatorId < 0)
+      return std::make_shared<PhysicalSessionAggregate>(fullSchema(columns), grouping, session, std::move(calls), std::move(child));
+    if (grouping.size() == 1) {
+      throw Error("_LEGACY_ERROR_TEMP_3068",
+                  "A stream is grouped by session_window alone: all of its state would be in one partition. Group by another column too.", {});
+    }
+    const bool hasWatermark = hasMetadataKey(columns[session]->metadata(), kWatermarkDelayKey);
+    return std::make_shared<PhysicalStatefulSessions>(fullSchema(columns), grouping, session, std::move(calls), streaming_->mode,
+                                                      hasWatermark, operatorId, std::move(child));
+  }
+
+  // The grouping column of sessions: those of a key that touch are one.
+  static std::optional<size_t> sessionKey(const std::vector<AttributePtr>& columns, size_t numGrouping) {
+    for (size_t i = 0; i < numGrouping; ++i) {
+      if (hasMetadataKey(columns[i]->metadata(), kSessionWindowKey) && isWindowType(*columns[i]->type())) return i;
+    }
+    return std::nullopt;
   }
 
   // The first grouping column that carries the watermark.

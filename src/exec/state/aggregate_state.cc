@@ -4,22 +4,12 @@
 
 #include <arrow/api.h>
 
+#include "exec/state/in_blocks.h"
 
 namespace thalweg {
 namespace {
 
-using Arrays = std::vector<std::shared_ptr<arrow::Array>>;
-
-constexpr size_t kRowsAtOnce = 8192;
-// Of a group's running values, roughly, an aggregate.
-constexpr int64_t kValueBytes = 16;
-
-// Calls f with spans of at most kRowsAtOnce groups.
-template <typename F>
-void inBlocks(std::span<const uint32_t> groups, F&& f) {
-  for (size_t at = 0; at < groups.size(); at += kRowsAtOnce)
-    f(groups.subspan(at, std::min(kRowsAtOnce, groups.size() - at)));
-}
+using Batches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
 
 }  // namespace
 
@@ -30,11 +20,17 @@ void AggregateState::restart() {
   table_ = BinaryKeyTable();
   aggregators_ = makeAggregators(layout_.aggregates);
   panes_.clear();
+  numInPanes_ = 0;
+  panesAreStale_ = false;
+  times_.clear();
   isStored_.clear();
   isTouched_.clear();
+  isRecent_.clear();
   touched_.clear();
   removedKeys_.clear();
   loadedValues_.clear();
+  loadedBytes_ = 0;
+  if (cold_ != nullptr) cold_->clear();
 }
 
 void AggregateState::apply(const StateChange& change) {
@@ -42,47 +38,53 @@ void AggregateState::apply(const StateChange& change) {
   const uint32_t group = table_.findOrAdd(change.key, &added);
   if (change.kind == StateChange::Kind::Remove) {
     table_.remove(group);
+    std::string ignored;
+    if (cold_ != nullptr) cold_->take(change.key, &ignored);
     return;
   }
   if (group >= loadedValues_.size()) loadedValues_.resize(group + 1);
   loadedValues_[group].assign(change.value);
+  if (!added) return;
+  loadedBytes_ += bytesOf(group) + static_cast<int64_t>(change.value.size());
+  moveLoadedToCold();
 }
 
 void AggregateState::finishLoad() {
   resize();
-  BinaryRowDecoder decoder(layout_.valueTypes, BinaryRowDecoder::Role::Value,
-                           arrow::default_memory_pool());
   const std::vector<uint32_t> live = table_.liveNumbers();
-  inBlocks(live, [&](std::span<const uint32_t> groups) {
-    std::vector<std::string_view> rows;
-    for (const uint32_t group : groups) rows.push_back(loadedValues_[group]);
-    decoder.append(rows);
-    const Arrays columns = decoder.finish();
-    size_t at = 0;
-    for (auto& aggregator : aggregators_) {
-      const size_t width = aggregator->bufferFields().size();
-      aggregator->loadBuffers(groups, Arrays(columns.begin() + static_cast<int64_t>(at),
-                                             columns.begin() + static_cast<int64_t>(at + width)));
-      at += width;
+  std::string ignored;
+  inBlocks<uint32_t>(live, [&](std::span<const uint32_t> groups) {
+    std::vector<std::string_view> values;
+    for (const uint32_t group : groups) {
+      values.push_back(loadedValues_[group]);
+      isStored_[group] = 1;
+      // What the change files say is newer than what went to the cold tier before them.
+      if (numCold() > 0) cold_->take(table_.key(group), &ignored);
     }
-    if (layout_.eventTime) {
-      const auto times = layout_.eventTime->timesOf(decodeKeys(groups));
-      for (size_t i = 0; i < groups.size(); ++i) noteTime(times[i], groups[i]);
-    }
-    for (const uint32_t group : groups) isStored_[group] = 1;
+    loadValues(groups, values, aggregators_);
+    if (!layout_.eventTime) return;
+    const auto times = layout_.eventTime->timesOf(decodeKeys(keysOf(groups)));
+    for (size_t i = 0; i < groups.size(); ++i) noteTime(times[i], groups[i]);
   });
-  loadedValues_ = {};
+  if (cold_ != nullptr) cold_->flush();
+  loadedValues_ = std::vector<std::string>();
 }
 
 void AggregateState::resize() {
-  const int64_t count = table_.numbersEnd();
-  for (auto& aggregator : aggregators_) aggregator->resize(count);
-  isStored_.resize(static_cast<size_t>(count));
-  isTouched_.resize(static_cast<size_t>(count));
+  const auto count = static_cast<size_t>(table_.numbersEnd());
+  for (auto& aggregator : aggregators_) aggregator->resize(static_cast<int64_t>(count));
+  isStored_.resize(count);
+  isTouched_.resize(count);
+  isRecent_.resize(count);
+  if (layout_.eventTime) times_.resize(count, kNoTime);
 }
 
 void AggregateState::noteTime(std::optional<int64_t> time, uint32_t group) {
-  if (time) panes_[*time].push_back(group);
+  if (!layout_.eventTime) return;
+  times_[group] = time.value_or(kNoTime);
+  if (!time) return;
+  panes_.add(*time, group);
+  ++numInPanes_;
 }
 
 void AggregateState::merge(const GroupEntries& part, std::span<const uint32_t> entries) {
@@ -95,9 +97,11 @@ void AggregateState::merge(const GroupEntries& part, std::span<const uint32_t> e
     from.push_back(part.group(entry));
   }
   table_.findOrAdd(keys, &to, &added);
-  for (const uint32_t i : added) noteTime(part.time(entries[i]), to[i]);
   resize();
+  warmUp(keys, to, added);
+  for (const uint32_t i : added) noteTime(part.time(entries[i]), to[i]);
   for (const uint32_t group : to) {
+    isRecent_[group] = 1;
     if (isTouched_[group]) continue;
     isTouched_[group] = 1;
     touched_.push_back(group);
@@ -106,37 +110,68 @@ void AggregateState::merge(const GroupEntries& part, std::span<const uint32_t> e
 }
 
 std::vector<uint32_t> AggregateState::takeExpired(int64_t watermarkMicros) {
-  std::vector<uint32_t> expired;
-  const auto end = panes_.upper_bound(watermarkMicros);
-  for (auto pane = panes_.begin(); pane != end; ++pane)
-    expired.insert(expired.end(), pane->second.begin(), pane->second.end());
-  panes_.erase(panes_.begin(), end);
+  std::vector<uint32_t> expired = panes_.take(watermarkMicros);
+  numInPanes_ -= static_cast<int64_t>(expired.size());
+  if (panesAreStale_) {
+    std::sort(expired.begin(), expired.end());
+    expired.erase(std::unique(expired.begin(), expired.end()), expired.end());
+    std::erase_if(expired, [&](uint32_t group) { return !table_.isLive(group) || times_[group] > watermarkMicros; });
+  }
+  if (numCold() > 0) takeExpiredFromCold(watermarkMicros, &expired);
   return expired;
 }
 
 void AggregateState::remove(std::span<const uint32_t> groups) {
   for (const uint32_t group : groups) {
     if (isStored_[group]) removedKeys_.emplace_back(table_.key(group));
+  }
+  forget(groups);
+}
+
+void AggregateState::forget(std::span<const uint32_t> groups) {
+  for (const uint32_t group : groups) {
     isStored_[group] = 0;
     table_.remove(group);
   }
   for (auto& aggregator : aggregators_) aggregator->reset(groups);
 }
 
-std::vector<std::shared_ptr<arrow::RecordBatch>> AggregateState::results(
-    const Schema& schema, std::span<const uint32_t> groups) const {
+Batches AggregateState::results(const Schema& schema, std::span<const uint32_t> groups) const {
   if (groups.empty()) return {};
-  return resultBatches(schema, decodeKeys(groups), aggregators_, groups, arrow::default_memory_pool());
+  return resultBatches(schema, decodeKeys(keysOf(groups)), aggregators_, groups, arrow::default_memory_pool());
 }
 
-Arrays AggregateState::decodeKeys(std::span<const uint32_t> groups) const {
-  BinaryRowDecoder decoder(layout_.keyTypes, BinaryRowDecoder::Role::Key,
-                           arrow::default_memory_pool());
-  std::vector<std::string_view> rows;
-  rows.reserve(groups.size());
-  for (const uint32_t group : groups) rows.push_back(table_.key(group));
-  decoder.append(rows);
+Batches AggregateState::allResults(const Schema& schema) const {
+  Batches batches = results(schema, table_.liveNumbers());
+  const Batches cold = coldResults(schema);
+  batches.insert(batches.end(), cold.begin(), cold.end());
+  return batches;
+}
+
+std::vector<std::string_view> AggregateState::keysOf(std::span<const uint32_t> groups) const {
+  std::vector<std::string_view> keys;
+  keys.reserve(groups.size());
+  for (const uint32_t group : groups) keys.push_back(table_.key(group));
+  return keys;
+}
+
+AggregateState::Arrays AggregateState::decodeKeys(std::span<const std::string_view> keys) const {
+  BinaryRowDecoder decoder(layout_.keyTypes, BinaryRowDecoder::Role::Key, arrow::default_memory_pool());
+  decoder.append(keys);
   return decoder.finish();
+}
+
+void AggregateState::loadValues(std::span<const uint32_t> groups, std::span<const std::string_view> values,
+                                const Aggregators& aggregators) const {
+  BinaryRowDecoder decoder(layout_.valueTypes, BinaryRowDecoder::Role::Value, arrow::default_memory_pool());
+  decoder.append(values);
+  const Arrays columns = decoder.finish();
+  auto column = columns.begin();
+  for (const auto& aggregator : aggregators) {
+    const auto next = column + static_cast<int64_t>(aggregator->bufferFields().size());
+    aggregator->loadBuffers(groups, Arrays(column, next));
+    column = next;
+  }
 }
 
 void AggregateState::encodeValues(std::span<const uint32_t> groups, BinaryRows* out) const {
@@ -155,7 +190,7 @@ std::vector<StateChange> AggregateState::changes() {
     if (table_.isLive(group)) changed.push_back(group);
   }
   changedValues_.clear();
-  inBlocks(changed, [&](std::span<const uint32_t> groups) { encodeValues(groups, &changedValues_); });
+  inBlocks<uint32_t>(changed, [&](std::span<const uint32_t> groups) { encodeValues(groups, &changedValues_); });
   std::vector<StateChange> changes;
   changes.reserve(changed.size() + removedKeys_.size());
   for (const std::string& key : removedKeys_) changes.push_back({StateChange::Kind::Remove, key, {}});
@@ -171,23 +206,32 @@ void AggregateState::changesWritten() {
   touched_.clear();
   removedKeys_.clear();
   changedValues_.clear();
+  coolDown();
 }
 
 StateEntries AggregateState::entries() const {
   return [this](const std::function<void(std::string_view, std::string_view)>& put) {
     const std::vector<uint32_t> groups = table_.sortedNumbers();
     BinaryRows values;
-    inBlocks(groups, [&](std::span<const uint32_t> block) {
-      values.clear();
-      encodeValues(block, &values);
-      for (size_t i = 0; i < block.size(); ++i) put(table_.key(block[i]), values[i]);
-    });
+    size_t next = 0, encodedEnd = 0;
+    const auto putNext = [&] {
+      if (next == encodedEnd) {
+        encodedEnd = std::min(groups.size(), next + kBlockSize);
+        values.clear();
+        encodeValues(std::span(groups).subspan(next, encodedEnd - next), &values);
+      }
+      put(table_.key(groups[next]), values[values.size() - (encodedEnd - next)]);
+      ++next;
+    };
+    if (cold_ != nullptr) {
+      cold_->forEach([&](std::string_view key, std::string_view value) {
+        while (next < groups.size() && table_.key(groups[next]) < key) putNext();
+        put(key, value);
+        return true;
+      });
+    }
+    while (next < groups.size()) putNext();
   };
-}
-
-int64_t AggregateState::memoryBytes() const {
-  return table_.memoryBytes() +
-         table_.numbersEnd() * (2 + kValueBytes * static_cast<int64_t>(aggregators_.size()));
 }
 
 }  // namespace thalweg

@@ -31,6 +31,7 @@ void collect(const PhysicalNode& plan, std::vector<const StatefulNode*>* found) 
 }  // namespace
 
 struct OperatorState::Store {
+  std::unique_ptr<ColdPartition> cold;
   std::unique_ptr<StorePartition> partition;
   std::unique_ptr<StateFiles> files;
   // Since the newest snapshot.
@@ -54,15 +55,21 @@ void StateMetrics::reset() {
 }
 
 OperatorState::OperatorState(const StatefulNode& node, const StateContext& context)
-    : node_(node), context_(context), numPartitions_(node.numPartitionsUsed(context.numPartitions)) {
+    : node_(node),
+      context_(context),
+      numPartitions_(node.numPartitionsUsed(context.numPartitions)),
+      coldTier_(context.temporaryFolder) {
   const auto definitions = node.stores();
+  const int64_t room = context.memoryBytes / std::max<int64_t>(1, numPartitions_ * static_cast<int64_t>(definitions.size()));
   for (size_t i = 0; i < definitions.size(); ++i) {
     const StoreDefinition& definition = definitions[i];
     const LoggedState logged =
         loggedState(context.configuration, definition.key, definition.numColsPrefixKey);
     for (int partition = 0; partition < numPartitions_; ++partition) {
       auto store = std::make_unique<Store>();
+      store->cold = std::make_unique<ColdPartition>(coldTier_, static_cast<uint32_t>(stores_.size()));
       store->partition = node.makePartition(i);
+      store->partition->setRoom(store->cold.get(), room);
       store->files = openStateFiles(logged.provider, context.fileSystem,
                                     {context.stateFolder, node.operatorId(), partition, definition.name},
                                     logged.format, context.temporaryFolder);

@@ -10,11 +10,13 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/task_pool.h"
 #include "exec/operators/operator.h"
+#include "state/cold_tier.h"
 #include "state/state_files.h"
 
 namespace thalweg {
@@ -33,6 +35,9 @@ class StorePartition : public StateReceiver {
   virtual StateEntries entries() const = 0;
   virtual int64_t numKeys() const = 0;
   virtual int64_t memoryBytes() const = 0;
+  // Keys that take more than `bytes` in memory at the end of a batch go to `cold`, which outlives the partition. Before the
+  // first load. Partitions that do not override it keep all in memory.
+  virtual void setRoom(ColdPartition* cold, int64_t bytes) {}
 };
 
 // A store of an operator, as the checkpoint describes it.
@@ -61,8 +66,12 @@ class StatefulNode : public PhysicalNode {
   // What Spark's schemas do not tell apart: state of one text must not be gone on with under another. Of an
   // aggregation, its functions' names.
   virtual std::string fingerprint() const = 0;
-  // Does the batch that ran under the first watermark leave work for one without new data under the second?
+  // Does the batch that ran under the first watermark of the input leave work for one without new data under
+  // the second?
   virtual bool wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const = 0;
+  // The watermark of what comes out, given the input's: rows that come out later have later event times. None
+  // where nothing can be said of them.
+  virtual std::optional<int64_t> outputWatermark(int64_t inputMs) const { return inputMs; }
 
  protected:
   StatefulNode(SchemaPtr schema, std::vector<PhysicalPtr> children, int operatorId)
@@ -83,6 +92,7 @@ struct StateContext {
   int numPartitions = 1;
   int64_t minVersionsToRetain = 100;
   std::string temporaryFolder;
+  int64_t memoryBytes = INT64_MAX;  // of an operator; keys beyond it go to local disk
   TaskPool* pool = nullptr;
 };
 
@@ -126,6 +136,7 @@ class OperatorState {
   const StatefulNode& node_;
   StateContext context_;
   int numPartitions_;
+  ColdTier coldTier_;
   std::vector<std::unique_ptr<Store>> stores_;  // a store after the other, partition by partition
   int64_t version_ = -1;                        // −1: not loaded
   StateMetrics metrics_;

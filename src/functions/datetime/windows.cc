@@ -1,4 +1,4 @@
-// window(ts, duration[, slide[, start]]) and window_time(window).
+// window(ts, duration[, slide[, start]]), session_window(ts, gap) and window_time(window).
 #include <cstdlib>
 
 #include <arrow/scalar.h>
@@ -55,11 +55,15 @@ void requirePositive(const char* name, int64_t value, const std::string& sql) {
                {"constraint", relation}, {"rightExprName", right}, {"rightExprValue", std::to_string(rightValue) + "L"}});
 }
 
+// The time by which rows are in windows; a window of windows is by the time of each.
+ExpressionPtr timeArgument(const FunctionCall& call, const char* function, const FunctionContext& context) {
+  const ExpressionPtr& time = call.arguments[0];
+  if (isWindowType(*time->type())) return std::make_shared<WindowTime>(time);
+  return time->type()->id() == TypeId::TimestampNtz ? time : implicitCast(time, timestampType(), function, 1, context);
+}
+
 ExpressionPtr resolveWindow(const FunctionCall& call, const FunctionContext& context) {
-  ExpressionPtr time = call.arguments[0];
-  // A window of windows is by the time of each.
-  if (isWindowType(*time->type())) time = std::make_shared<WindowTime>(time);
-  else if (time->type()->id() != TypeId::TimestampNtz) time = implicitCast(time, timestampType(), "window", 1, context);
+  const ExpressionPtr time = timeArgument(call, "window", context);
   TimeWindowSpec spec;
   spec.duration = fixedInterval(*call.arguments[1], "windowDuration");
   spec.slide = call.arguments.size() > 2 ? fixedInterval(*call.arguments[2], "slideDuration") : spec.duration;
@@ -82,12 +86,22 @@ ExpressionPtr resolveWindowTime(const FunctionCall& call, const FunctionContext&
   return std::make_shared<WindowTime>(window);
 }
 
-ExpressionPtr refuseSessionWindow(const FunctionCall&, const FunctionContext&) { throw unsupported("session_window"); }
+ExpressionPtr resolveSessionWindow(const FunctionCall& call, const FunctionContext& context) {
+  const ExpressionPtr& gap = call.arguments[1];
+  const TypeId type = gap->type()->id();
+  if (type != TypeId::String && type != TypeId::DayTimeInterval && type != TypeId::Void) {
+    throw Error("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+                "The gap of a session_window is a text such as '5 minutes', but '" + gap->toString() + "' is " + gap->type()->sqlString() + ".",
+                {{"sqlExpr", "\"session_window\""}, {"paramIndex", "second"}, {"inputSql", "\"" + gap->toString() + "\""},
+                 {"inputType", "\"" + gap->type()->sqlString() + "\""}, {"requiredType", "\"STRING\""}});
+  }
+  return std::make_shared<TimeWindow>(timeArgument(call, "session_window", context), gap);
+}
 
 }  // namespace
 
 std::vector<FunctionRow> windowRows() {
-  return {{"window", 2, 4, resolveWindow}, {"window_time", 1, 1, resolveWindowTime}, {"session_window", 2, 2, refuseSessionWindow}};
+  return {{"window", 2, 4, resolveWindow}, {"window_time", 1, 1, resolveWindowTime}, {"session_window", 2, 2, resolveSessionWindow}};
 }
 
 }  // namespace thalweg

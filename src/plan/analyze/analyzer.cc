@@ -74,6 +74,7 @@ LogicalPtr RelationAnalyzer::analyzeKind(const proto::Relation& relation) {
     case proto::Relation::kExtension: return extension(relation);
     case proto::Relation::kUnresolvedTableValuedFunction: return tableFunction(relation);
     case proto::Relation::kWithWatermark: return withWatermark(relation);
+    case proto::Relation::kCollectMetrics: return collectMetrics(relation);
     case proto::Relation::kJoin: return join(relation.join());
     case proto::Relation::kLateralJoin: throw unsupported("A lateral join");
     case proto::Relation::kAsOfJoin: throw unsupported("An as-of join");

@@ -69,6 +69,7 @@ class RelationAnalyzer {
   std::vector<ExpressionPtr> sortOrders(const spark::connect::Sort& sort, const Scope& scope, const std::vector<AttributePtr>& positions,
                                         const std::vector<ExpressionPtr>* aliases) const;
   LogicalPtr withWatermark(const spark::connect::Relation& relation);
+  LogicalPtr collectMetrics(const spark::connect::Relation& relation);
   LogicalPtr showString(const spark::connect::Relation& relation);
 
   // joins
@@ -88,8 +89,13 @@ class RelationAnalyzer {
   Scope::PlanOutputs planOutputs_;
   std::vector<std::pair<std::string, LogicalPtr>> namedRelations_;  // the innermost last
   BatchContext constants_;  // for values that analysis itself needs
+  std::map<std::string, std::string> metricsOfName_;  // that observe() has been asked for so far
   int depth_ = 0;
 };
+
+// SELECT DISTINCT and set operations: over a stream an aggregation, in its state and its rules for output modes, where
+// DataFrame.distinct() is a deduplication.
+LogicalPtr distinctRows(const LogicalPtr& child);
 
 // Groups and results as a LogicalAggregate: grouping expressions get names, results refer to them. A DataFrame's
 // aggregate has its grouping columns before the results.
@@ -98,7 +104,7 @@ LogicalPtr makeAggregate(const std::vector<ExpressionPtr>& grouping, std::vector
 // A position in a select list that an integer literal of GROUP BY or ORDER BY stands for; empty for other expressions.
 std::optional<int> ordinalOf(const spark::connect::Expression& expression);
 
-// Gives window() and window_time() in the list nodes of their own over `child`, and refers to their columns instead. Throws
+// Gives window(), session_window() and window_time() in the list nodes of their own over `child`, and refers to their columns instead. Throws
 // Error _LEGACY_ERROR_TEMP_1039 for two different windows.
 LogicalPtr placeTimeWindows(std::vector<ExpressionPtr>* list, LogicalPtr child);
 // Throws unsupported() for a window() or window_time() where no node is made for it: select it as a column first.

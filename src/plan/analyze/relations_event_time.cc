@@ -1,4 +1,4 @@
-// withWatermark, and the nodes behind window() and window_time().
+// withWatermark, and the nodes behind window(), session_window() and window_time().
 #include <spark/connect/relations.pb.h>
 
 #include "common/error.h"
@@ -49,6 +49,23 @@ LogicalPtr nameWindowTimes(std::vector<ExpressionPtr>* list, LogicalPtr child) {
   return std::make_shared<LogicalProject>(std::move(columns), std::move(child));
 }
 
+LogicalPtr placeSession(const TimeWindow& window, std::vector<ExpressionPtr>* list, const LogicalPtr& child) {
+  const ExpressionPtr& time = window.children()[0];
+  const ExpressionPtr& gap = window.children()[1];
+  const ExpressionPtr self = window.withChildren({time, gap});
+  if (child->kind() == LogicalKind::SessionWindow) {
+    const auto& placed = static_cast<const LogicalSessionWindow&>(*child);
+    if (sameExpression(*placed.time(), *time) && sameExpression(*placed.gap(), *gap)) {
+      replace(list, self, placed.window());
+      return child;
+    }
+  }
+  const auto column = std::make_shared<Attribute>("session_window", window.type(), false, nextExpressionId(), std::vector<std::string>{},
+                                                  withMetadataKey(metadataOf(time), kSessionWindowKey, "true"));
+  replace(list, self, column);
+  return std::make_shared<LogicalSessionWindow>(time, gap, column, child);
+}
+
 }  // namespace
 
 LogicalPtr placeTimeWindows(std::vector<ExpressionPtr>* list, LogicalPtr child) {
@@ -61,6 +78,7 @@ LogicalPtr placeTimeWindows(std::vector<ExpressionPtr>* list, LogicalPtr child) 
   }
   const auto& window = static_cast<const TimeWindow&>(*windows[0]);
   const ExpressionPtr& time = window.children()[0];
+  if (window.isSession()) return placeSession(window, list, child);
   if (child->kind() == LogicalKind::TimeWindow) {
     const auto& placed = static_cast<const LogicalTimeWindow&>(*child);
     if (placed.spec() == window.spec() && sameExpression(*placed.time(), *time)) {

@@ -1,4 +1,6 @@
 // Leaves of a plan: tables, streaming sources, rows that a client sent, ranges, SQL text.
+#include <utility>
+
 #include <arrow/api.h>
 #include <arrow/io/memory.h>
 #include <arrow/ipc/api.h>

@@ -114,6 +114,12 @@ void refuseMaps(const LogicalNode& plan) {
 
 }  // namespace
 
+LogicalPtr distinctRows(const LogicalPtr& child) {
+  if (!child->isStreaming()) return std::make_shared<LogicalDeduplicate>(child->output(), child);
+  const std::vector<ExpressionPtr> columns(child->output().begin(), child->output().end());
+  return std::make_shared<LogicalAggregate>(columns, columns, child);
+}
+
 LogicalPtr makeAggregate(const std::vector<ExpressionPtr>& grouping, std::vector<ExpressionPtr> results, const LogicalPtr& child) {
   std::vector<ExpressionPtr> groups;
   std::vector<std::pair<std::string, AttributePtr>> groupColumns;  // canonical text → its column
@@ -196,7 +202,6 @@ LogicalPtr RelationAnalyzer::aggregate(const proto::Relation& relation) {
 
 LogicalPtr RelationAnalyzer::deduplicate(const proto::Relation& relation) {
   const auto& message = relation.deduplicate();
-  if (message.within_watermark()) throw unsupported("dropDuplicatesWithinWatermark");
   LogicalPtr child = withoutHiddenColumns(analyze(message.input()));
   std::vector<AttributePtr> keys;
   if (message.all_columns_as_keys()) {
@@ -204,10 +209,12 @@ LogicalPtr RelationAnalyzer::deduplicate(const proto::Relation& relation) {
   } else {
     const Scope scope = scopeOf(*child);
     for (const std::string& name : message.column_names()) {
-      keys.push_back(std::static_pointer_cast<const Attribute>(scope.resolve({name})));
+      const auto key = std::static_pointer_cast<const Attribute>(scope.resolve({name}));
+      const bool known = std::any_of(keys.begin(), keys.end(), [&](const AttributePtr& one) { return one->id() == key->id(); });
+      if (!known) keys.push_back(key);
     }
   }
-  return std::make_shared<LogicalDeduplicate>(std::move(keys), child);
+  return std::make_shared<LogicalDeduplicate>(std::move(keys), child, message.within_watermark());
 }
 
 LogicalPtr makeUnion(std::vector<LogicalPtr> children, const FunctionContext& functions) {
@@ -243,10 +250,13 @@ LogicalPtr RelationAnalyzer::setOperation(const proto::Relation& relation) {
     refuseMaps(*left);
     const std::vector<LogicalPtr> typed = withCommonTypes({left, right}, name, context_.functions);
     const bool intersect = message.set_op_type() == proto::SetOperation::SET_OP_TYPE_INTERSECT;
+    if (intersect && (left->isStreaming() || right->isStreaming())) {
+      throw Error("_LEGACY_ERROR_TEMP_3102", "INTERSECT with a stream is not supported: join the two instead.",
+                  {{"msg", "Intersect of streaming DataFrames/Datasets is not supported"}});
+    }
     result = matchRows(intersect ? JoinType::LeftSemi : JoinType::LeftAnti, typed[0], typed[1], message.is_all(), context_.functions);
   }
-  if (message.is_all()) return result;
-  return std::make_shared<LogicalDeduplicate>(result->output(), result);
+  return message.is_all() ? result : distinctRows(result);
 }
 
 std::vector<ExpressionPtr> RelationAnalyzer::sortOrders(const proto::Sort& sort, const Scope& scope, const std::vector<AttributePtr>& positions,

@@ -70,6 +70,8 @@ LogicalPtr RelationAnalyzer::extension(const proto::Relation& relation) {
   if (sql::unpackExtension(relation.extension(), &aggregate)) return sqlAggregate(aggregate);
   messages::SqlValues values;
   if (sql::unpackExtension(relation.extension(), &values)) return sqlValues(values);
+  messages::SqlDistinct distinct;
+  if (sql::unpackExtension(relation.extension(), &distinct)) return distinctRows(withoutHiddenColumns(analyze(distinct.input())));
   messages::SqlNaturalJoin join;
   if (sql::unpackExtension(relation.extension(), &join)) return naturalJoin(join.join());
   throw Error("CONNECT_INVALID_PLAN.RELATION_NOT_SET", "The plan has an extension that this server does not know.");

@@ -35,22 +35,27 @@ std::vector<const LogicalAggregate*> streamingAggregates(const LogicalNode& plan
   return found;
 }
 
-// Grouped by an event time or a window of one: groups end when the watermark passes them.
-bool hasEventTimeGroup(const LogicalAggregate& aggregate) {
+bool hasGroupMarked(const LogicalAggregate& aggregate, std::string_view metadataKey) {
   const auto& groups = aggregate.grouping();
-  return std::any_of(groups.begin(), groups.end(), [](const ExpressionPtr& group) {
+  return std::any_of(groups.begin(), groups.end(), [&](const ExpressionPtr& group) {
     const AttributePtr column = group->kind() == ExpressionKind::Alias ? static_cast<const Alias&>(*group).toAttribute()
                                 : group->kind() == ExpressionKind::Attribute ? std::static_pointer_cast<const Attribute>(group)
                                                                              : nullptr;
-    return column && hasMetadataKey(column->metadata(), kWatermarkDelayKey);
+    return column && hasMetadataKey(column->metadata(), metadataKey);
   });
 }
+
+// Grouped by an event time or a window of one: groups end when the watermark passes them.
+bool hasEventTimeGroup(const LogicalAggregate& aggregate) { return hasGroupMarked(aggregate, kWatermarkDelayKey); }
 
 void checkAggregates(const std::vector<const LogicalAggregate*>& aggregates, OutputMode mode) {
   for (const LogicalAggregate* aggregate : aggregates) {
     if (mode == OutputMode::Append && !hasEventTimeGroup(*aggregate)) {
       refuseMode(mode, "streaming aggregations without watermark",
                  "Declare a watermark and group by its column or a window of it, or use the mode update or complete.");
+    }
+    if (mode == OutputMode::Update && hasGroupMarked(*aggregate, kSessionWindowKey)) {
+      refuseMode(mode, "session window streaming aggregations", "Use the mode append or complete.");
     }
   }
   if (aggregates.size() > 1 && mode != OutputMode::Append) {
@@ -97,6 +102,15 @@ void checkJoin(const LogicalJoin& join, OutputMode mode) {
   }
 }
 
+void checkDeduplicate(const LogicalDeduplicate& node) {
+  const auto& columns = node.child()->output();
+  const bool hasWatermark = std::any_of(columns.begin(), columns.end(), [](const AttributePtr& column) {
+    return hasMetadataKey(column->metadata(), kWatermarkDelayKey);
+  });
+  if (!node.withinWatermark() || hasWatermark) return;
+  refuseOperator("dropDuplicatesWithinWatermark is not supported on streaming DataFrames/Datasets without a watermark.");
+}
+
 // What each operator over a stream demands. `aggregated`: an aggregation of the stream lies below.
 void checkOperator(const LogicalNode& node, OutputMode mode) {
   const bool aggregated = !streamingAggregates(node).empty();
@@ -110,6 +124,12 @@ void checkOperator(const LogicalNode& node, OutputMode mode) {
       if (mode == OutputMode::Update) refuseOperator("limit is not supported on streaming DataFrames/Datasets in the output mode update.");
       return;
     }
+    case LogicalKind::Deduplicate:
+      if (aggregated && mode != OutputMode::Append) {
+        refuseOperator("A deduplication after a streaming aggregation is supported in the output mode append only: in others the aggregation "
+                       "may emit rows that are late for it.");
+      }
+      return checkDeduplicate(static_cast<const LogicalDeduplicate&>(node));
     case LogicalKind::EventTimeWatermark: {
       const auto& watermark = static_cast<const LogicalEventTimeWatermark&>(node);
       for (const AttributePtr& column : node.child()->output()) {

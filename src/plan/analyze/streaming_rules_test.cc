@@ -79,6 +79,16 @@ INSTANTIATE_TEST_SUITE_P(Aggregates, StreamingRules, testing::Values(
     Case{"SELECT window(w, '1 hour') h, sum(c) FROM (SELECT window(ts, '5 minutes') w, count(*) c FROM events GROUP BY w) GROUP BY h",
          "ok", "operator", "operator"}));
 
+INSTANTIATE_TEST_SUITE_P(Distinct, StreamingRules, testing::Values(
+    Case{"SELECT DISTINCT k FROM raw", "mode", "ok", "ok"},
+    Case{"SELECT DISTINCT ts FROM events", "ok", "ok", "ok"},
+    Case{"SELECT k FROM raw EXCEPT SELECT k FROM fixed", "mode", "ok", "ok"}));
+
+INSTANTIATE_TEST_SUITE_P(Sessions, StreamingRules, testing::Values(
+    Case{"SELECT session_window(ts, '5 minutes') s, k, count(*) FROM events GROUP BY s, k", "ok", "mode", "ok"},
+    Case{"SELECT session_window(ts, '5 minutes') s, k, count(*) FROM raw GROUP BY s, k", "mode", "mode", "ok"},
+    Case{"SELECT session_window(ts, '5 minutes') s, v FROM raw", "ok", "ok", "mode"}));
+
 INSTANTIATE_TEST_SUITE_P(JoinsWithATable, StreamingRules, testing::Values(
     Case{"SELECT * FROM raw a JOIN fixed b ON a.k = b.k", "ok", "ok", "mode"},
     Case{"SELECT * FROM raw a CROSS JOIN fixed b", "ok", "ok", "mode"},
@@ -112,6 +122,25 @@ INSTANTIATE_TEST_SUITE_P(JoinsOfStreams, StreamingRules, testing::Values(
     Case{"SELECT * FROM events a LEFT SEMI JOIN events b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + interval 10 minutes", "ok", "ok", "mode"},
     Case{"SELECT * FROM raw a LEFT SEMI JOIN raw b ON a.k = b.k", "operator", "operator", "mode"},
     Case{"SELECT * FROM events a LEFT ANTI JOIN events b ON a.k = b.k AND b.ts <= a.ts", "operator", "operator", "mode"}));
+
+LogicalPtr deduplicated(const LogicalPtr& child, bool withinWatermark = false) {
+  return std::make_shared<LogicalDeduplicate>(child->output(), child, withinWatermark);
+}
+
+TEST(StreamingRules, deduplicationEndsByAWatermarkOrNever) {
+  EXPECT_EQ(answer(*deduplicated(analyzed("SELECT * FROM raw")), OutputMode::Append), "ok");
+  EXPECT_EQ(answer(*deduplicated(analyzed("SELECT * FROM raw")), OutputMode::Update), "ok");
+  EXPECT_EQ(answer(*deduplicated(analyzed("SELECT * FROM raw")), OutputMode::Complete), "mode");
+  EXPECT_EQ(answer(*deduplicated(analyzed("SELECT * FROM events"), true), OutputMode::Append), "ok");
+  EXPECT_EQ(answer(*deduplicated(analyzed("SELECT * FROM raw"), true), OutputMode::Append), "operator");
+}
+
+// Outside of append mode an aggregation emits rows again that the watermark has passed.
+TEST(StreamingRules, deduplicationAfterAnAggregation) {
+  const LogicalPtr counts = analyzed("SELECT window(ts, '5 minutes') w, k, count(*) FROM events GROUP BY w, k");
+  EXPECT_EQ(answer(*deduplicated(counts), OutputMode::Append), "ok");
+  EXPECT_EQ(answer(*deduplicated(counts), OutputMode::Update), "operator");
+}
 
 // A second watermark on the same column is another delay; on another column it is refused.
 TEST(StreamingRules, oneColumnIsTheEventTime) {

@@ -35,6 +35,15 @@ std::string LogicalTimeWindow::describe() const {
          std::to_string(spec_.start);
 }
 
+LogicalSessionWindow::LogicalSessionWindow(ExpressionPtr time, ExpressionPtr gap, AttributePtr window, LogicalPtr child)
+    : LogicalNode(LogicalKind::SessionWindow, {child}, withWindow(*child, window)), time_(std::move(time)), gap_(std::move(gap)) {}
+
+LogicalPtr LogicalSessionWindow::withChildren(std::vector<LogicalPtr> children) const {
+  return std::make_shared<LogicalSessionWindow>(time_, gap_, window(), std::move(children[0]));
+}
+
+std::string LogicalSessionWindow::describe() const { return "SessionWindow " + time_->toString() + ", " + gap_->toString(); }
+
 LogicalEventTimeWatermark::LogicalEventTimeWatermark(AttributePtr eventTime, int64_t delayMs, LogicalPtr child, int index)
     : LogicalNode(LogicalKind::EventTimeWatermark, {child}, withDelay(*child, eventTime, delayMs)),
       eventTime_(std::move(eventTime)),

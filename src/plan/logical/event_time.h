@@ -22,6 +22,22 @@ class LogicalTimeWindow final : public LogicalNode {
   TimeWindowSpec spec_;
 };
 
+// A row's own session: from its time until its time and the gap. Rows whose time is null, or whose gap is null or not positive, are left
+// out. Output: the child's columns, then the window. An aggregation by the window makes one session of those that touch.
+class LogicalSessionWindow final : public LogicalNode {
+ public:
+  // `gap`: see TimeWindow.
+  LogicalSessionWindow(ExpressionPtr time, ExpressionPtr gap, AttributePtr window, LogicalPtr child);
+  const ExpressionPtr& time() const { return time_; }
+  const ExpressionPtr& gap() const { return gap_; }
+  const AttributePtr& window() const { return output().back(); }
+  LogicalPtr withChildren(std::vector<LogicalPtr> children) const override;
+  std::string describe() const override;
+
+ private:
+  ExpressionPtr time_, gap_;
+};
+
 // Declares a column of a stream as its event time. The batch's greatest value less the delay is the next batch's watermark.
 class LogicalEventTimeWatermark final : public LogicalNode {
  public:

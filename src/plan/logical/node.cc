@@ -217,13 +217,13 @@ LogicalPtr LogicalSubqueryAlias::withChildren(std::vector<LogicalPtr> children) 
 
 std::string LogicalSubqueryAlias::describe() const { return "SubqueryAlias " + name_.back(); }
 
-LogicalDeduplicate::LogicalDeduplicate(std::vector<AttributePtr> keys, LogicalPtr child)
-    : LogicalNode(LogicalKind::Deduplicate, {child}, child->output()), keys_(std::move(keys)) {}
+LogicalDeduplicate::LogicalDeduplicate(std::vector<AttributePtr> keys, LogicalPtr child, bool withinWatermark)
+    : LogicalNode(LogicalKind::Deduplicate, {child}, child->output()), keys_(std::move(keys)), withinWatermark_(withinWatermark) {}
 
 LogicalPtr LogicalDeduplicate::withChildren(std::vector<LogicalPtr> children) const {
-  return std::make_shared<LogicalDeduplicate>(keys_, std::move(children[0]));
+  return std::make_shared<LogicalDeduplicate>(keys_, std::move(children[0]), withinWatermark_);
 }
 
-std::string LogicalDeduplicate::describe() const { return "Deduplicate " + joined(keys_); }
+std::string LogicalDeduplicate::describe() const { return (withinWatermark_ ? "DeduplicateWithinWatermark " : "Deduplicate ") + joined(keys_); }
 
 }  // namespace thalweg

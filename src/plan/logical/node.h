@@ -33,7 +33,9 @@ enum class LogicalKind {
   SubqueryAlias,
   Deduplicate,
   TimeWindow,
+  SessionWindow,
   EventTimeWatermark,
+  CollectMetrics,
 };
 
 class LogicalNode {
@@ -229,16 +231,19 @@ class LogicalSubqueryAlias final : public LogicalNode {
   std::vector<std::string> name_;
 };
 
-// One row for each value of the key columns (the first that comes).
+// One row for each value of the key columns (the first that comes). `withinWatermark`: of a stream alone, and only among the rows
+// that come until the watermark has passed the first one's event time and the delay.
 class LogicalDeduplicate final : public LogicalNode {
  public:
-  LogicalDeduplicate(std::vector<AttributePtr> keys, LogicalPtr child);
+  LogicalDeduplicate(std::vector<AttributePtr> keys, LogicalPtr child, bool withinWatermark = false);
   const std::vector<AttributePtr>& keys() const { return keys_; }
+  bool withinWatermark() const { return withinWatermark_; }
   LogicalPtr withChildren(std::vector<LogicalPtr> children) const override;
   std::string describe() const override;
 
  private:
   std::vector<AttributePtr> keys_;
+  bool withinWatermark_;
 };
 
 }  // namespace thalweg

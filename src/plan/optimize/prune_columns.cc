@@ -1,9 +1,11 @@
 // Scans read only the columns that something above uses; projections compute only what is used.
 #include <set>
 
+#include "plan/logical/collect_metrics.h"
 #include "plan/logical/event_time.h"
 #include "plan/logical/join.h"
 #include "plan/optimize/optimizer.h"
+#include "types/column_metadata.h"
 
 namespace thalweg {
 namespace {
@@ -36,6 +38,15 @@ LogicalPtr pruneScan(const Scan& scan, const Ids& needed, const std::function<Lo
     output.push_back(scan.output()[i]);
   }
   return make(std::move(columns), std::move(output));
+}
+
+LogicalPtr onlyColumns(const LogicalPtr& node, const Ids& wanted) {
+  std::vector<ExpressionPtr> kept;
+  for (const AttributePtr& column : node->output()) {
+    if (wanted.contains(column->id())) kept.push_back(column);
+  }
+  if (kept.size() == node->output().size()) return node;
+  return std::make_shared<LogicalProject>(std::move(kept), node);
 }
 
 LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
@@ -87,6 +98,12 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
       addReferences(*static_cast<const LogicalTimeWindow&>(*node).time(), &below);
       return node->withChildren({prune(node->child(), below)});
     }
+    case LogicalKind::SessionWindow: {
+      Ids below = needed;
+      addReferences(*static_cast<const LogicalSessionWindow&>(*node).time(), &below);
+      addReferences(*static_cast<const LogicalSessionWindow&>(*node).gap(), &below);
+      return node->withChildren({prune(node->child(), below)});
+    }
     case LogicalKind::EventTimeWatermark: {
       Ids below = needed;
       below.insert(static_cast<const LogicalEventTimeWatermark&>(*node).eventTime()->id());
@@ -104,8 +121,23 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
       }
       return std::make_shared<LogicalAggregate>(aggregate.grouping(), std::move(kept), prune(aggregate.child(), below));
     }
+    case LogicalKind::CollectMetrics: {
+      Ids below = needed;
+      for (const ExpressionPtr& metric : static_cast<const LogicalCollectMetrics&>(*node).metrics()) addReferences(*metric, &below);
+      return node->withChildren({prune(node->child(), below)});
+    }
+    case LogicalKind::Deduplicate: {
+      const auto& deduplicate = static_cast<const LogicalDeduplicate&>(*node);
+      Ids below = needed;
+      for (const AttributePtr& key : deduplicate.keys()) below.insert(key->id());
+      for (const AttributePtr& column : node->child()->output()) {
+        if (deduplicate.withinWatermark() && hasMetadataKey(column->metadata(), kWatermarkDelayKey)) below.insert(column->id());
+      }
+      // To Spark rows are late by an event time that is used above, or a key: with no other one may the operator see.
+      return node->withChildren({onlyColumns(prune(node->child(), below), below)});
+    }
     default: {
-      // Operators that need all columns of their children (unions by position, deduplication).
+      // Operators that need all columns of their children (unions by position).
       std::vector<LogicalPtr> children;
       for (const LogicalPtr& child : node->children()) children.push_back(prune(child, allOf(child->output())));
       return children.empty() ? node : node->withChildren(std::move(children));

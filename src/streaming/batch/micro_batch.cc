@@ -11,6 +11,8 @@
 #include "exec/planner/planner.h"
 #include "plan/logical/event_time.h"
 #include "plan/optimize/optimizer.h"
+#include "state/state_schema.h"
+#include "streaming/query/observed_json.h"
 
 namespace thalweg {
 namespace {
@@ -93,9 +95,10 @@ void MicroBatchExecution::openState() {
   context.minVersionsToRetain = definition_.minBatchesToRetain;
   context.temporaryFolder =
       definition_.temporaryFolder.empty() ? std::filesystem::temp_directory_path().string() : definition_.temporaryFolder;
+  context.memoryBytes = definition_.stateMemoryBytes;
   context.pool = definition_.pool;
   state_.emplace(*physical_, std::move(context));
-  state_->check(batchId_, !checkpoint_.offsets().latest());
+  if (!checkpoint_.offsets().latest()) state_->checkIsEmpty();
 }
 
 // The watermark that the last batch left may have passed groups that no new record will ever touch.
@@ -127,7 +130,11 @@ void MicroBatchExecution::openSources() {
   const LogicalPtr optimized = optimize(plan_);
   BatchContext constants;
   constants.timeZone = TimeZone::parse(definition_.timeZone);
-  const StreamingPlanning streaming{definition_.mode};
+  const StreamingPlanning streaming{definition_.mode, [this](int operatorId) -> SchemaPtr {
+                                      const StateStoreId id{checkpoint_.folder().path + "/state", operatorId};
+                                      const auto stored = readStateSchema(*checkpoint_.folder().fileSystem, id);
+                                      return stored ? stored->key : nullptr;
+                                    }};
   physical_ = planPhysical(optimized, constants, &streaming);
   outputSchema_ = schemaOf(*optimized);
   staticTables_ = StaticTables(*optimized);
@@ -252,17 +259,23 @@ void MicroBatchExecution::runAndCommit(bool hasNewData, QueryProgress* progress)
     }
   });
   for (size_t i = 0; i < watermarkDelaysMs_.size(); ++i) execution.eventTimes.emplace_back();
-  execution.watermarks = {previousWatermarkMs_, entry_.watermarkMs};
-  timed(progress, "queryPlanning", [&] { staticTables_.bind(&execution); });
+  timed(progress, "queryPlanning", [&] {
+    staticTables_.bind(&execution);
+    state_->prepare(batchId_);
+  });
   timed(progress, "addBatch", [&] {
     auto write = definition_.sink->beginBatch({batchId_, checkpoint_.queryId(), runId_, definition_.mode, outputSchema_});
     if (!write) {
       logInfo("query {}: batch {} is in the sink already", checkpoint_.queryId(), batchId_);
       return;
     }
-    state_->bind(batchId_, &execution);
+    state_->bind(batchId_, {previousWatermarkMs_, entry_.watermarkMs}, &execution);
     writeRows(*physical_, execution, *write, [&] { state_->commit(); });
     progress->numOutputRows = write->numOutputRows();
+    for (const auto& observe : execution.observations) {
+      const ObservedMetrics observed = observe();
+      progress->observedMetrics.try_emplace(observed.name, observedJson(observed, execution.batch.timeZone));
+    }
   });
   for (size_t i = 0; i < sources_.size(); ++i) progress->sources[i].numInputRows = execution.streamRows[i];
   noteEventTimes(execution, progress);

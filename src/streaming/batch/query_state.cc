@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/logging.h"
+#include "exec/state/input_watermarks.h"
 #include "state/operator_metadata.h"
 #include "state/state_schema.h"
 
@@ -39,8 +40,10 @@ void checkAggregationFormat(const std::map<std::string, std::string>& configurat
 
 }  // namespace
 
-QueryState::QueryState(const PhysicalNode& plan, StateContext context) : context_(std::move(context)) {
-  for (const StatefulNode* node : statefulNodes(plan)) {
+QueryState::QueryState(const PhysicalNode& plan, StateContext context) : plan_(plan), context_(std::move(context)) {
+  const auto nodes = statefulNodes(plan);
+  context_.memoryBytes /= std::max<int64_t>(1, static_cast<int64_t>(nodes.size()));
+  for (const StatefulNode* node : nodes) {
     if (node->operatorName() == "stateStoreSave") checkAggregationFormat(context_.configuration);
     operators_.push_back(std::make_unique<OperatorState>(*node, context_));
   }
@@ -52,26 +55,37 @@ std::string QueryState::operatorFolder(int64_t operatorId) const {
   return context_.stateFolder + "/" + std::to_string(operatorId);
 }
 
-void QueryState::check(int64_t batchId, bool isNew) const {
+std::vector<int64_t> QueryState::operatorFolders() const {
+  std::vector<int64_t> ids;
+  if (!context_.fileSystem->stat(context_.stateFolder)) return ids;
+  for (const FileInfo& file : context_.fileSystem->list(context_.stateFolder)) {
+    if (const auto id = numberOf(file.name())) ids.push_back(*id);
+  }
+  return ids;
+}
+
+void QueryState::checkIsEmpty() const {
+  if (operatorFolders().empty()) return;
+  throw Error("STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
+              "The checkpoint has state in " + context_.stateFolder +
+                  " but no batch to which it belongs. Restore its folders offsets "
+                  "and commits, or start with a new checkpoint.",
+              {{"checkpointLocation", context_.stateFolder}});
+}
+
+void QueryState::prepare(int64_t batchId) {
+  if (prepared_) return;
+  if (batchId > 0) checkOperators();
+  for (const auto& one : operators_) describeOperator(one->node());
+  prepared_ = true;
+}
+
+void QueryState::checkOperators() const {
   OperatorNames known, planned;
-  std::vector<int64_t> folders;
-  if (context_.fileSystem->stat(context_.stateFolder)) {
-    for (const FileInfo& file : context_.fileSystem->list(context_.stateFolder)) {
-      const auto id = numberOf(file.name());
-      if (!id) continue;
-      folders.push_back(*id);
-      if (const auto metadata = readOperatorMetadata(*context_.fileSystem, operatorFolder(*id)))
-        known[*id] = metadata->operatorName;
-    }
+  const std::vector<int64_t> folders = operatorFolders();
+  for (const int64_t id : folders) {
+    if (const auto metadata = readOperatorMetadata(*context_.fileSystem, operatorFolder(id))) known[id] = metadata->operatorName;
   }
-  if (isNew && !folders.empty()) {
-    throw Error("STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY",
-                "The checkpoint has state in " + context_.stateFolder +
-                    " but no batch to which it belongs. Restore its folders offsets "
-                    "and commits, or start with a new checkpoint.",
-                {{"checkpointLocation", context_.stateFolder}});
-  }
-  if (batchId == 0) return;
   for (const auto& one : operators_) {
     const StatefulNode& node = one->node();
     planned[node.operatorId()] = node.operatorName();
@@ -127,14 +141,13 @@ void QueryState::checkFingerprint(const StatefulNode& node) const {
               {{"storedValueSchema", before}, {"newValueSchema", node.fingerprint()}});
 }
 
-void QueryState::bind(int64_t batchId, Execution* execution) {
-  if (!described_) {
-    for (const auto& one : operators_) describeOperator(one->node());
-    described_ = true;
-  }
-  for (const auto& one : operators_) {
-    one->load(batchId);
-    execution->states.push_back(one.get());
+void QueryState::bind(int64_t batchId, const BatchWatermarks& watermarks, Execution* execution) {
+  const std::vector<int64_t> late = inputWatermarks(plan_, watermarks.lateMs);
+  const std::vector<int64_t> eviction = inputWatermarks(plan_, watermarks.evictionMs);
+  for (size_t i = 0; i < operators_.size(); ++i) {
+    operators_[i]->load(batchId);
+    execution->states.push_back(operators_[i].get());
+    execution->watermarks.push_back({late[i], eviction[i]});
   }
 }
 
@@ -153,9 +166,12 @@ void QueryState::maintain() {
 }
 
 bool QueryState::wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const {
-  return std::any_of(operators_.begin(), operators_.end(), [&](const auto& one) {
-    return one->node().wantsAnotherBatch(usedWatermarkMs, watermarkMs);
-  });
+  const std::vector<int64_t> used = inputWatermarks(plan_, usedWatermarkMs);
+  const std::vector<int64_t> now = inputWatermarks(plan_, watermarkMs);
+  for (size_t i = 0; i < operators_.size(); ++i) {
+    if (operators_[i]->node().wantsAnotherBatch(used[i], now[i])) return true;
+  }
+  return false;
 }
 
 std::vector<StateOperatorProgress> QueryState::progress() const {

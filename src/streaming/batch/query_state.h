@@ -13,40 +13,46 @@ namespace thalweg {
 // Used on the query's thread. A query without stateful operators has one too; it does nothing then.
 class QueryState {
  public:
-  // `context.configuration` is what the offset log has. The plan outlives it. Throws Error
+  // `context.configuration` is what the offset log has, `context.memoryBytes` that of all operators. The plan outlives it. Throws Error
   // UNSUPPORTED_FEATURE for settings under which state is laid out in ways that are not built.
   QueryState(const PhysicalNode& plan, StateContext context);
   ~QueryState();
 
-  // At a start, before a batch runs. `batchId`: the next batch; `isNew`: there is no batch in the offset log.
-  // Throws Error STREAMING_STATEFUL_OPERATOR_* where the plan's operators are not the checkpoint's, and
-  // STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY where a new query finds state.
-  void check(int64_t batchId, bool isNew) const;
+  // At the start of a query that no batch was planned of. Throws Error STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY where there is
+  // state.
+  void checkIsEmpty() const;
 
-  // Brings the state to where batch `batchId` begins and hands it to the execution. The first time, each
-  // operator's metadata and schema files are written, or held against the plan: Error
-  // STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE, …VALUE….
-  void bind(int64_t batchId, Execution* execution);
+  // Before a batch runs; the first time, the plan's operators are held against the checkpoint's, and their metadata and schema
+  // files are written where they are missing. Throws Error STREAMING_STATEFUL_OPERATOR_*, STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE,
+  // …VALUE….
+  void prepare(int64_t batchId);
+
+  // Brings the state to where batch `batchId` begins and hands it to the execution, and the watermarks of the
+  // operators' inputs, which follow from the query's.
+  void bind(int64_t batchId, const BatchWatermarks& watermarks, Execution* execution);
   // Makes the batch's changes durable.
   void commit();
   // After the batch is done: snapshots and old files. Failures are logged, and tried again after a later
   // batch.
   void maintain();
 
-  // Does any operator want a batch without new data, now that the watermark has come so far?
+  // Does any operator want a batch without new data, now that the query's watermark has come so far?
   bool wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const;
   bool isStateful() const { return !operators_.empty(); }
   // Of the last batch, the operator nearest the sink first.
   std::vector<StateOperatorProgress> progress() const;
 
  private:
+  std::vector<int64_t> operatorFolders() const;
+  void checkOperators() const;
   void describeOperator(const StatefulNode& node) const;
   void checkFingerprint(const StatefulNode& node) const;
   std::string operatorFolder(int64_t operatorId) const;
 
+  const PhysicalNode& plan_;
   StateContext context_;
   std::vector<std::unique_ptr<OperatorState>> operators_;
-  bool described_ = false;
+  bool prepared_ = false;
 };
 
 }  // namespace thalweg

@@ -38,7 +38,8 @@ struct StreamingQueryDefinition {
   int numRecentProgress = 100;
   bool noDataBatches = true;  // run batches without new data when state waits only for the watermark
 
-  std::string temporaryFolder;  // of local disk, for snapshots of state; empty: the system's
+  std::string temporaryFolder;  // of local disk, for snapshots of state and what has no room; empty: the system's
+  int64_t stateMemoryBytes = INT64_MAX;  // that all operators' state may take in memory; the rest lies on local disk
 
   // The server's; they outlive every query.
   const FormatRegistry* formats = nullptr;

@@ -84,6 +84,7 @@ std::string QueryProgress::toJson() const {
     json["sources"].push_back(std::move(one));
   }
   json["sink"] = {{"description", sinkDescription}, {"numOutputRows", numOutputRows}};
+  for (const auto& [name, row] : observedMetrics) json["observedMetrics"][name] = parseOrderedJson(row);
   return maskSecrets(toJsonText(json));
 }
 

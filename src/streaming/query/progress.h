@@ -47,6 +47,7 @@ struct QueryProgress {
   std::map<std::string, std::string> eventTime;
   std::vector<StateOperatorProgress> stateOperators;  // the one nearest the sink first
   std::vector<SourceProgress> sources;
+  std::map<std::string, std::string> observedMetrics;  // JSON objects by name
   std::string sinkDescription;
   int64_t numOutputRows = -1;
 

@@ -1,0 +1,154 @@
+#include "state/cold_tier.h"
+
+#include <filesystem>
+#include <vector>
+
+#include "common/uuid.h"
+
+namespace thalweg {
+namespace {
+
+// Entries are "v" partition key → time, value and, of those that have a time, "t" partition time key → nothing.
+constexpr char kValues = 'v';
+constexpr char kTimes = 't';
+constexpr size_t kPrefixBytes = 1 + sizeof(uint32_t);
+constexpr int64_t kBatchBytes = 1 << 20;
+
+template <typename T>
+void appendBigEndian(T value, std::string* out) {
+  for (int shift = 8 * (sizeof(T) - 1); shift >= 0; shift -= 8) out->push_back(static_cast<char>(value >> shift));
+}
+
+uint64_t bigEndian(std::string_view bytes) {
+  uint64_t value = 0;
+  for (const char byte : bytes.substr(0, sizeof(uint64_t))) value = value << 8 | static_cast<uint8_t>(byte);
+  return value;
+}
+
+// So that times before 1970 sort before those after.
+uint64_t sortable(int64_t time) {
+  return static_cast<uint64_t>(time) ^ (uint64_t{1} << 63);
+}
+
+std::string prefixOf(char kind, uint32_t partition) {
+  std::string prefix(1, kind);
+  appendBigEndian(partition, &prefix);
+  return prefix;
+}
+
+// A value's head: whether there is a time, and which.
+constexpr size_t kHeadBytes = 1 + sizeof(uint64_t);
+
+}  // namespace
+
+ColdTier::ColdTier(std::string temporaryFolder) : temporaryFolder_(std::move(temporaryFolder)) {}
+
+ColdTier::~ColdTier() {
+  store_.reset();
+  std::error_code ignored;
+  if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+}
+
+SortedStore& ColdTier::store() {
+  std::lock_guard lock(mutex_);
+  if (!store_) {
+    folder_ = temporaryFolder_ + "/thalweg-state-" + randomUuid();
+    store_ = SortedStore::open(folder_, {});
+  }
+  return *store_;
+}
+
+ColdPartition::ColdPartition(ColdTier& tier, uint32_t number)
+    : tier_(tier), number_(number), emptyBatchBytes_(batch_.sizeBytes()) {}
+
+std::string ColdPartition::valueKey(std::string_view key) const {
+  return prefixOf(kValues, number_).append(key);
+}
+
+std::string ColdPartition::timeKey(int64_t time, std::string_view key) const {
+  std::string bytes = prefixOf(kTimes, number_);
+  appendBigEndian(sortable(time), &bytes);
+  return bytes.append(key);
+}
+
+void ColdPartition::put(std::string_view key, std::string_view value, std::optional<int64_t> time) {
+  std::string stored(1, time ? 1 : 0);
+  appendBigEndian(time ? sortable(*time) : 0, &stored);
+  stored.append(value);
+  batch_.put(valueKey(key), stored);
+  if (time) batch_.put(timeKey(*time, key), {});
+  ++numKeys_;
+  flushIfLarge();
+}
+
+void ColdPartition::flushIfLarge() {
+  if (batch_.sizeBytes() > kBatchBytes) flush();
+}
+
+void ColdPartition::flush() {
+  taken_.clear();
+  if (batch_.sizeBytes() == emptyBatchBytes_) return;
+  tier_.store().write(batch_);
+  batch_.clear();
+}
+
+bool ColdPartition::take(std::string_view key, std::string* value) {
+  if (numKeys_ == 0) return false;
+  const std::string stored = valueKey(key);
+  if (taken_.contains(std::string(key)) || !tier_.store().get(stored, value)) return false;
+  taken_.emplace(key);
+  batch_.remove(stored);
+  if (value->front() != 0) {
+    const auto time = static_cast<int64_t>(bigEndian(std::string_view(*value).substr(1)) ^ (uint64_t{1} << 63));
+    batch_.remove(timeKey(time, key));
+  }
+  value->erase(0, kHeadBytes);
+  --numKeys_;
+  flushIfLarge();
+  return true;
+}
+
+void ColdPartition::takeUntil(int64_t limit,
+                              const std::function<void(std::string_view key, std::string_view value)>& visit) {
+  if (numKeys_ == 0) return;
+  flush();
+  const std::string prefix = prefixOf(kTimes, number_);
+  std::string value;
+  tier_.store().forEach(prefix, [&](std::string_view entry, std::string_view) {
+    const std::string_view timeAndKey = entry.substr(kPrefixBytes);
+    if (bigEndian(timeAndKey) > sortable(limit)) return false;
+    const std::string_view key = timeAndKey.substr(sizeof(uint64_t));
+    const std::string stored = valueKey(key);
+    tier_.store().get(stored, &value);
+    visit(key, std::string_view(value).substr(kHeadBytes));
+    batch_.remove(stored);
+    batch_.remove(entry);
+    --numKeys_;
+    return true;
+  });
+  flush();
+}
+
+void ColdPartition::forEach(const std::function<bool(std::string_view key, std::string_view value)>& visit) {
+  if (numKeys_ == 0) return;
+  flush();
+  tier_.store().forEach(prefixOf(kValues, number_), [&](std::string_view key, std::string_view value) {
+    return visit(key.substr(kPrefixBytes), value.substr(kHeadBytes));
+  });
+}
+
+void ColdPartition::clear() {
+  batch_.clear();
+  taken_.clear();
+  if (numKeys_ == 0) return;
+  for (const char kind : {kValues, kTimes}) {
+    tier_.store().forEach(prefixOf(kind, number_), [&](std::string_view key, std::string_view) {
+      batch_.remove(key);
+      return true;
+    });
+  }
+  flush();
+  numKeys_ = 0;
+}
+
+}  // namespace thalweg

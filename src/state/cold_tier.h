@@ -1,0 +1,68 @@
+// What of a query's state has no room in memory: bytes by key on local disk, for as long as the query runs.
+//
+// It is not durable and needs not be: a checkpoint's change files and snapshots hold all state, hot or cold.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "kvstore/sorted_store.h"
+
+namespace thalweg {
+
+// The cold state of one operator. Its store is made when the first key goes there, in a folder of its own
+// below `temporaryFolder`, and removed with it. Safe on any thread.
+class ColdTier {
+ public:
+  explicit ColdTier(std::string temporaryFolder);
+  ~ColdTier();
+
+ private:
+  friend class ColdPartition;
+  SortedStore& store();
+
+  const std::string temporaryFolder_;
+  std::mutex mutex_;
+  std::string folder_;  // empty until made
+  std::unique_ptr<SortedStore> store_;
+};
+
+// One partition of it. A key is here once. Used by one thread at a time; different ones of a tier at the same
+// time. Failures throw Error STORAGE_FAILURE.
+class ColdPartition {
+ public:
+  // The tier outlives it. Partitions of a tier have different numbers.
+  ColdPartition(ColdTier& tier, uint32_t number);
+
+  int64_t numKeys() const { return numKeys_; }
+  // The key must not be here. With a time it can be taken by it. What is put is found from the next flush on.
+  void put(std::string_view key, std::string_view value, std::optional<int64_t> time);
+  void flush();
+  // Moves a key's value out; false where it is not here.
+  bool take(std::string_view key, std::string* value);
+  // Moves out all whose time is not after `limit`, earliest first.
+  void takeUntil(int64_t limit, const std::function<void(std::string_view key, std::string_view value)>& visit);
+  // In the order of the keys' bytes, until `visit` returns false.
+  void forEach(const std::function<bool(std::string_view key, std::string_view value)>& visit);
+  void clear();
+
+ private:
+  std::string valueKey(std::string_view key) const;
+  std::string timeKey(int64_t time, std::string_view key) const;
+  void flushIfLarge();
+
+  ColdTier& tier_;
+  const uint32_t number_;
+  SortedStoreBatch batch_;
+  const int64_t emptyBatchBytes_;
+  std::unordered_set<std::string> taken_;  // since the last flush: the store has them still
+  int64_t numKeys_ = 0;
+};
+
+}  // namespace thalweg

@@ -1,0 +1,135 @@
+#include "state/cold_tier.h"
+
+#include <filesystem>
+#include <map>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "state/test_support.h"
+
+namespace thalweg {
+namespace {
+
+using Entries = std::vector<std::pair<std::string, std::string>>;
+
+Entries entriesOf(ColdPartition& partition) {
+  Entries entries;
+  partition.forEach([&](std::string_view key, std::string_view value) {
+    entries.emplace_back(key, value);
+    return true;
+  });
+  return entries;
+}
+
+Entries takeUntil(ColdPartition& partition, int64_t limit) {
+  Entries entries;
+  partition.takeUntil(limit, [&](std::string_view key, std::string_view value) { entries.emplace_back(key, value); });
+  return entries;
+}
+
+TEST(ColdTier, GivesAKeyOnce) {
+  TestFolder folder;
+  ColdTier tier(folder.path());
+  ColdPartition partition(tier, 0);
+  partition.put("a", "1", std::nullopt);
+  partition.put("b", "", 7);
+  partition.flush();
+  EXPECT_EQ(partition.numKeys(), 2);
+  std::string value;
+  EXPECT_FALSE(partition.take("c", &value));
+  ASSERT_TRUE(partition.take("b", &value));
+  EXPECT_EQ(value, "");
+  EXPECT_FALSE(partition.take("b", &value)) << "without a flush between";
+  ASSERT_TRUE(partition.take("a", &value));
+  EXPECT_EQ(value, "1");
+  partition.flush();
+  EXPECT_FALSE(partition.take("a", &value));
+  EXPECT_EQ(takeUntil(partition, 100), Entries{});
+  EXPECT_EQ(partition.numKeys(), 0);
+}
+
+TEST(ColdTier, TakesByTimeTheEarliestFirst) {
+  TestFolder folder;
+  ColdTier tier(folder.path());
+  ColdPartition partition(tier, 3);
+  partition.put("new", "n", 5);
+  partition.put("ancient", "a", -1'000'000);
+  partition.put("never", "x", std::nullopt);
+  partition.put("limit", "l", 10);
+  partition.put("later", "z", 11);
+  partition.flush();
+  EXPECT_EQ(takeUntil(partition, 10), (Entries{{"ancient", "a"}, {"new", "n"}, {"limit", "l"}}));
+  EXPECT_EQ(entriesOf(partition), (Entries{{"later", "z"}, {"never", "x"}}));
+  EXPECT_EQ(partition.numKeys(), 2);
+}
+
+TEST(ColdTier, PartitionsDoNotSeeEachOther) {
+  TestFolder folder;
+  ColdTier tier(folder.path());
+  ColdPartition one(tier, 1), two(tier, 2);
+  one.put("k", "1", 1);
+  two.put("k", "2", 1);
+  one.flush();
+  two.flush();
+  one.clear();
+  EXPECT_EQ(entriesOf(one), Entries{});
+  EXPECT_EQ(takeUntil(two, 1), (Entries{{"k", "2"}}));
+}
+
+// Nothing is on disk before a key is put, nothing is left afterwards.
+TEST(ColdTier, ItsFolderComesAndGoes) {
+  TestFolder folder;
+  {
+    ColdTier tier(folder.path());
+    ColdPartition partition(tier, 0);
+    std::string value;
+    EXPECT_FALSE(partition.take("a", &value));
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+    partition.put("a", "1", 1);
+    partition.flush();
+    EXPECT_FALSE(std::filesystem::is_empty(folder.path()));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(ColdTier, HoldsWhatAMapHolds) {
+  TestFolder folder;
+  ColdTier tier(folder.path());
+  ColdPartition partition(tier, 0);
+  std::map<std::string, std::pair<std::string, int64_t>> model;
+  std::mt19937 random(5);
+  for (int step = 0; step < 20'000; ++step) {
+    const std::string key = std::to_string(random() % 3000) + std::string(random() % 3, '\0');
+    const auto known = model.find(key);
+    if (known != model.end()) {
+      std::string value;
+      ASSERT_TRUE(partition.take(key, &value));
+      ASSERT_EQ(value, known->second.first);
+      model.erase(known);
+    } else {
+      const int64_t time = static_cast<int64_t>(random() % 1000);
+      model[key] = {std::to_string(step), time};
+      partition.put(key, std::to_string(step), time);
+    }
+    partition.flush();
+    if (step % 5000 == 4999) {
+      std::map<std::string, std::string> taken;
+      for (auto& [k, v] : takeUntil(partition, 300)) taken[k] = v;
+      std::map<std::string, std::string> expected;
+      for (auto it = model.begin(); it != model.end();) {
+        const bool goes = it->second.second <= 300;
+        if (goes) expected[it->first] = it->second.first;
+        it = goes ? model.erase(it) : std::next(it);
+      }
+      ASSERT_EQ(taken, expected);
+    }
+  }
+  ASSERT_EQ(partition.numKeys(), static_cast<int64_t>(model.size()));
+  Entries expected;
+  for (const auto& [key, valueAndTime] : model) expected.emplace_back(key, valueAndTime.first);
+  EXPECT_EQ(entriesOf(partition), expected);
+}
+
+}  // namespace
+}  // namespace thalweg

@@ -1,0 +1,176 @@
+"""Queries with state go from Spark to here and back, batch by batch: state_handover_test.py THALWEG_PROGRAM
+
+Each query runs six steps of input twice: by Spark alone, and by the two in turn over one checkpoint, Spark first. Rows, the state's size
+and the late rows of each step must be the same. Skipped (77) unless PEERS_DIR has a Spark (../shared/peers). Inside of Spark
+this program calls itself with INSIDE, and is told a line a step what to run."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
+SKIPPED = 77
+PROVIDER = "org.apache.spark.sql.execution.streaming.state.{}StateStoreProvider"
+CLICK = "user_id STRING, product_id STRING, action STRING, timestamp TIMESTAMP, price DOUBLE"
+
+
+def watermarked(clicks):
+    return clicks.withWatermark("timestamp", "10 minutes")
+
+
+def sessions(F, clicks, *keys):
+    return (watermarked(clicks).groupBy(keys[0], F.session_window("timestamp", "3 minutes").alias("s"), *keys[1:])
+            .agg(F.count("*").alias("n"), F.avg("price").alias("mean"), F.max("action").alias("last")))
+
+
+# name → (the query over clicks, output mode)
+QUERIES = {
+    "dedup": (lambda F, clicks: clicks.dropDuplicates(["product_id", "user_id"]), "append"),
+    "dedup-event-time": (lambda F, clicks: watermarked(clicks).dropDuplicates(["user_id", "timestamp", "price"]), "append"),
+    "dedup-within": (lambda F, clicks: watermarked(clicks).dropDuplicatesWithinWatermark(["user_id", "action"]), "append"),
+    "distinct": (lambda F, clicks: clicks.select("product_id", "action", "price").distinct(), "append"),
+    "sessions": (lambda F, clicks: sessions(F, clicks, "user_id"), "append"),
+    "sessions-of-two": (lambda F, clicks: sessions(F, clicks, "user_id", "product_id"), "append"),
+    "sessions-complete": (lambda F, clicks: sessions(F, clicks, "user_id"), "complete"),
+    "limit": (lambda F, clicks: clicks.select("user_id", "price").limit(55), "append"),
+}
+
+
+def run(F, spark, folder, name, provider):
+    """One step over what is in folder/in: what its reports say of the state."""
+    spark.conf.set("spark.sql.streaming.stateStore.providerClass", PROVIDER.format(provider))
+    query_of, mode = QUERIES[name]
+    clicks = spark.readStream.schema(CLICK).json(f"{folder}/in")
+    query = (query_of(F, clicks).writeStream.format("delta").outputMode(mode).option("checkpointLocation", f"{folder}/checkpoint")
+             .trigger(availableNow=True).start(f"{folder}/table"))
+    query.awaitTermination()
+    reports = [json.loads(report.json) if hasattr(report, "json") else report for report in query.recentProgress]
+    state = [report["stateOperators"][0] for report in reports]
+    table = spark.read.format("delta").load(f"{folder}/table")
+    rows = [row["json"] for row in table.select(F.to_json(F.struct(*table.columns)).alias("json")).collect()]
+    return {"kept": state[-1]["numRowsTotal"], "late": sum(one["numRowsDroppedByWatermark"] for one in state),
+            "updated": sum(one["numRowsUpdated"] for one in state), "removed": sum(one["numRowsRemoved"] for one in state),
+            "rows": sorted(json.dumps(rounded(json.loads(row)), sort_keys=True) for row in rows)}
+
+
+def rounded(row):
+    return {key: round(value, 6) if isinstance(value, float) else value for key, value in row.items()}
+
+
+def inside():
+    sys.path.insert(0, str(SHARED / "peers"))
+    from pyspark.sql import functions as F
+    from spark_env import session
+    spark = session("local[2]", conf={"spark.sql.shuffle.partitions": "3"})
+    print("ready", flush=True)
+    for line in sys.stdin:
+        folder, name, provider = line.split()
+        try:
+            print(json.dumps(run(F, spark, folder, name, provider)), flush=True)
+        except Exception as problem:
+            print(json.dumps({"problem": str(problem)[:1500]}), flush=True)
+
+
+class Spark:
+    """A Spark of its own, asked a line at a time."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([SHARED / "peers" / "spark_env.sh", "python", __file__, "INSIDE"], text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.line("ready")
+
+    def line(self, start):
+        for line in self.process.stdout:
+            if line.startswith(start):
+                return line
+        raise AssertionError("Spark ended")
+
+    def run(self, folder, name, provider):
+        self.process.stdin.write(f"{folder} {name} {provider}\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.line("{"))
+        assert "problem" not in answer, answer["problem"]
+        return answer
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait(60)
+
+
+def clicks_of(step):
+    """Thirty clicks over eight minutes, ten of them of the step before, and from the third step on two that are late."""
+    def click(number, minute):
+        return {"user_id": f"u{number * 7 % 5}", "product_id": f"p{number * 11 % 7}", "action": ("view", "cart", "buy")[number % 3],
+                "timestamp": f"2026-01-15T{10 + minute // 60:02d}:{minute % 60:02d}:{number * 13 % 60:02d}.{number * 37 % 1000:03d}Z",
+                "price": number * 31 % 97 + 0.25}
+    start = step * 30
+    clicks = [click(number, step * 9 + number * 5 % 8) for number in range(start, start + 30)]
+    if step:
+        clicks += [click(number, (step - 1) * 9 + number * 5 % 8) for number in range(start - 10, start)]
+    if step > 2:
+        clicks += [click(start + number, number) for number in range(2)]
+    return "".join(json.dumps(one) + "\n" for one in clicks)
+
+
+def steps(root, who_runs, name, provider, shared_input):
+    answers = []
+    for step in range(6):
+        (root / "in").mkdir(parents=True, exist_ok=True)
+        shutil.copy2(shared_input / f"{step}.json", root / "in" / f"{step}.json")
+        answers.append(who_runs(step)(root, name, provider))
+    return answers
+
+
+def compare(spark, ours, folder, name, provider):
+    root = pathlib.Path(folder)
+    alone = steps(root / f"{name}-{provider}-alone", lambda step: spark.run, name, provider, root / "input")
+    turns = steps(root / f"{name}-{provider}-turns", lambda step: ours if step in (1, 2, 4) else spark.run, name, provider, root / "input")
+    wrong = []
+    for step, (expected, found) in enumerate(zip(alone, turns)):
+        for what in expected:
+            if name == "limit" and what == "rows":  # which rows are first is not said
+                same = len(found[what]) == len(expected[what])
+            else:
+                same = found[what] == expected[what]
+            if not same:
+                wrong.append(f"{name} {provider} step {step}: {what} {str(found[what])[:300]}, Spark alone {str(expected[what])[:300]}")
+    return wrong
+
+
+def main(program):
+    peers = os.environ.get("PEERS_DIR")
+    if not peers or not pathlib.Path(peers, "v-spark42").exists() or not shutil.which("java"):
+        print("skipped: no Spark in PEERS_DIR, or no Java")
+        return SKIPPED
+    import harness
+    server = harness.Server(program)
+    client = harness.SparkSession.builder.remote(server.url).create()
+    client.conf.set("spark.sql.shuffle.partitions", "3")
+    spark = Spark()
+    wrong = []
+    with tempfile.TemporaryDirectory(prefix="thalweg-handover-") as folder:
+        (pathlib.Path(folder) / "input").mkdir()
+        for step in range(6):
+            (pathlib.Path(folder) / "input" / f"{step}.json").write_text(clicks_of(step))
+        for provider in ("HDFSBacked", "RocksDB"):
+            for name in sys.argv[2:] or QUERIES:
+                try:
+                    found = compare(spark, lambda *which: run(harness.F, client, *which), folder, name, provider)
+                except Exception as problem:
+                    found = [f"{name} {provider}: {str(problem)[:1500]}"]
+                print(f"{name} {provider}: " + ("as Spark alone" if not found else "DIFFERS"), flush=True)
+                wrong += found
+    print("\n".join(wrong))
+    spark.end()
+    client.stop()
+    server.end()
+    return 1 if wrong else 0
+
+
+if sys.argv[1] == "INSIDE":
+    inside()
+else:
+    sys.exit(main(sys.argv[1]))
