@@ -222,6 +222,7 @@ constexpr ErrorCondition kConditions[] = {
     {"_LEGACY_ERROR_TEMP_1039", "", Analysis},
     {"_LEGACY_ERROR_TEMP_1158", "", Analysis},
     {"_LEGACY_ERROR_TEMP_1159", "", Analysis},
+    {"_LEGACY_ERROR_TEMP_1181", "", Analysis},
     {"_LEGACY_ERROR_TEMP_1194", "", Analysis},
     {"_LEGACY_ERROR_TEMP_1298", "", Analysis},
     {"_LEGACY_ERROR_TEMP_2047", "", IllegalArgument},

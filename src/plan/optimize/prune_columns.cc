@@ -91,7 +91,13 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
       const auto& join = static_cast<const LogicalJoin&>(*node);
       Ids below = needed;
       if (join.condition()) addReferences(*join.condition(), &below);
-      return node->withChildren({prune(join.left(), below), prune(join.right(), below)});
+      LogicalPtr left = prune(join.left(), below), right = prune(join.right(), below);
+      // Their rows are kept as state: what only the operators below used is none of it.
+      if (left->isStreaming() && right->isStreaming()) {
+        left = onlyColumns(left, below);
+        right = onlyColumns(right, below);
+      }
+      return node->withChildren({std::move(left), std::move(right)});
     }
     case LogicalKind::TimeWindow: {
       Ids below = needed;
