@@ -1,8 +1,8 @@
-// What a batch of changed groups costs in update mode into Delta, by the table's size: upsert_bench FOLDER
-// ROWS... [--files N]
-// [--groups N] [--batches N]. Each table has N files of equal rows, and each batch changes N groups spread
-// evenly over all of them, so that batches of tables of any size touch as many files. Prints a line a table;
-// the first batch, which reads the files' keys, is given apart from the later ones.
+// What a batch of changed groups costs in update mode into Delta, by the table's size:
+// upsert_bench FOLDER ROWS... [--files N] [--groups N] [--batches N]
+// Each table has N files of equal rows, and each batch changes N groups spread evenly over all of them, so
+// that batches of tables of any size touch as many files. Prints a line a table; the first batch, which reads
+// the files' keys, is given apart from the later ones.
 #include <sys/resource.h>
 
 #include <algorithm>
