@@ -55,8 +55,10 @@ def spark_main():
 
 class Spark:
     def __init__(self):
+        # Our own client leaves settings in the environment that make a Spark of its own impossible.
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("SPARK_")}
         self.process = subprocess.Popen([SHARED / "peers" / "spark_env.sh", "python", __file__, "SPARK"], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
+                                        stdout=subprocess.PIPE, text=True, env=environment)
         self.expect("ready")
 
     def expect(self, word):

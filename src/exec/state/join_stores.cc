@@ -16,11 +16,14 @@ constexpr size_t kRowsAtOnce = 8192;
 // A row of one long: its bitset and its field.
 constexpr size_t kLongRowBytes = 16;
 
-void appendLongRow(int64_t value, std::string* out) {
-  char row[kLongRowBytes] = {};
-  binary_row::store(row + 8, value);
-  out->append(row, kLongRowBytes);
-}
+class LongRow {
+ public:
+  explicit LongRow(int64_t value) { binary_row::store(bytes_ + 8, value); }
+  std::string_view bytes() const { return {bytes_, kLongRowBytes}; }
+
+ private:
+  char bytes_[kLongRowBytes] = {};
+};
 
 int64_t longOf(std::string_view row) {
   if (row.size() != kLongRowBytes || binary_row::isNull(row.data(), 0)) {
@@ -101,7 +104,7 @@ class JoinCounts final : public JoinStore {
       const uint32_t count = rows().count(key);
       if (count == rows().storedCount(key)) continue;
       changed.emplace_back(key, count == 0 ? StateChange::Kind::Remove : StateChange::Kind::Put);
-      if (count > 0) appendLongRow(count, counts_.next());
+      if (count > 0) counts_.next()->append(LongRow(count).bytes());
       counts_.end();
     }
     std::vector<StateChange> changes;
@@ -118,12 +121,7 @@ class JoinCounts final : public JoinStore {
       std::erase_if(keys, [&](uint32_t key) { return rows().count(key) == 0; });
       std::sort(keys.begin(), keys.end(),
                 [&](uint32_t a, uint32_t b) { return state_->keys_.key(a) < state_->keys_.key(b); });
-      std::string count;
-      for (const uint32_t key : keys) {
-        count.clear();
-        appendLongRow(rows().count(key), &count);
-        put(state_->keys_.key(key), count);
-      }
+      for (const uint32_t key : keys) put(state_->keys_.key(key), LongRow(rows().count(key)).bytes());
     };
   }
   int64_t numKeys() const override { return 0; }
@@ -179,9 +177,7 @@ class JoinIndexedRows final : public JoinStore {
   std::vector<std::optional<int64_t>> timesOf(std::span<const Loaded> loaded,
                                               const std::vector<std::string_view>& bytes);
   void appendKey(uint32_t key, int64_t index, std::string* out) const {
-    std::string row;
-    appendLongRow(index, &row);
-    state_->layout().indexedKeys().appendJoined(state_->keys_.key(key), row, out);
+    state_->layout().indexedKeys().appendJoined(state_->keys_.key(key), LongRow(index).bytes(), out);
   }
 
   JoinCounts& counts_;
