@@ -37,7 +37,7 @@ std::optional<KeyPart> partOf(const Expression& expression, const KeyParts& part
     }
     case ExpressionKind::Field: {
       const auto& access = static_cast<const FieldAccess&>(expression);
-      auto part = partOf(*access.child(), parts);
+      auto part = partOf(*access.children()[0], parts);
       if (part) part->members.push_back(access.ordinal());
       return part;
     }
