@@ -69,7 +69,6 @@ void refuseState(const LogicalNode& node) {
       for (const ExpressionPtr& result : static_cast<const LogicalAggregate&>(node).results()) refuseAggregate(*result);
       break;
     case LogicalKind::Join:
-      if (node.children()[0]->isStreaming() && node.children()[1]->isStreaming()) throw unsupported("A join of two streams");
       if (static_cast<const LogicalJoin&>(node).eachOnce()) throw unsupported("INTERSECT ALL and EXCEPT ALL over a stream");
       break;
     default: break;

@@ -209,7 +209,10 @@ void checkStateSchema(const StateSchema& stored, const StateSchema& current, Val
         "The query's state has keys of the type " + before + ", and the query now has " + after + advice,
         {{"storedKeySchema", before}, {"newKeySchema", after}});
   }
-  if (valueCheck == ValueCheck::Types && !compatible(*stored.value, *current.value)) {
+  if (valueCheck == ValueCheck::Skip) return;
+  const bool nullsCount = valueCheck == ValueCheck::Types;
+  if (!compatible(nullsCount ? *stored.value : *asNullable(stored.value),
+                  nullsCount ? *current.value : *asNullable(current.value))) {
     const std::string before = stored.value->simpleString(), after = current.value->simpleString();
     throw Error(
         "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",

@@ -34,8 +34,9 @@ void writeStateSchema(FileSystem& fileSystem, const StateStoreId& id, const Stat
 // Throws Error STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE or STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE unless
 // `stored` state can be gone on with under the schemas `current`: as many fields of the same types at every
 // level, none nullable that was not. Names do not count. Values of deduplication are not checked by Spark:
-// ValueCheck::Skip.
-enum class ValueCheck { Types, Skip };
+// ValueCheck::Skip. Those of joins of streams are as nullable as Spark's plan of the day says, which leaves
+// out rows with nulls that have no partner, as ours does: ValueCheck::TypesOnly.
+enum class ValueCheck { Types, TypesOnly, Skip };
 void checkStateSchema(const StateSchema& stored, const StateSchema& current,
                       ValueCheck valueCheck = ValueCheck::Types);
 

@@ -17,6 +17,7 @@ FIXTURES = pathlib.Path(__file__).resolve().parents[3] / "shared" / "testdata" /
 FIRST_FILE_TIME = 1768471200  # 2026-01-15T10:00Z; each file is a minute younger than the one before it
 DEDUP_KEYS = ["user_id", "product_id", "timestamp"]
 WINDOWED = ("windowed-hdfs", "windowed-rocksdb", "windowed-rocksdb-changelog")
+JOINS = {"join-inner-hdfs": "inner", "join-left-outer-rocksdb": "left_outer"}
 
 
 def windowed(events):
@@ -27,6 +28,27 @@ def windowed(events):
 def complete(events):
     return events.groupBy("product_id", "action").agg(F.count("*").alias("n"), F.avg("price").alias("avg_price"),
                                                       F.max("timestamp").alias("last"))
+
+
+def joined(spark, folder, how):
+    def stream(name, delay, columns):
+        events = spark.readStream.schema(harness.CLICK).json(str(folder / name))
+        return events.withWatermark("timestamp", delay).selectExpr(*columns)
+    clicks = stream("clicks", "10 minutes", ["user_id", "product_id as clicked", "timestamp as click_time"]).alias("c")
+    purchases = stream("purchases", "20 minutes", ["user_id", "product_id as bought", "timestamp as buy_time", "price"]).alias("p")
+    condition = "c.user_id = p.user_id and buy_time >= click_time and buy_time <= click_time + interval 5 minutes"
+    return clicks.join(purchases, F.expr(condition), how).selectExpr("c.user_id", "clicked", "click_time", "bought", "buy_time", "price")
+
+
+def files_of(fixture, run):
+    """What a run reads, in the order of the files' times."""
+    names = ("clicks/c{}.json", "purchases/p{}.json") if fixture in JOINS else ("f{}.json",)
+    return [name.format(run) for name in names]
+
+
+def arrive(target, fixture, run):
+    for name in files_of(fixture, run):
+        shutil.move(target / "later" / name, target / "in" / name)
 
 
 def deduplicated(events):
@@ -46,7 +68,7 @@ QUERIES = {"complete-mode-hdfs": complete, "dedup-hdfs": deduplicated, "dedup-ro
            "dedup-within-watermark-rocksdb": deduplicated_within, "session-window-rocksdb": sessions,
            **dict.fromkeys(WINDOWED, windowed)}
 # After which of Spark's runs a fixture is taken over.
-AFTER = {"session-window-rocksdb": (1, 2, 3), **dict.fromkeys(WINDOWED, (1, 2, 4))}
+AFTER = {**dict.fromkeys(["session-window-rocksdb", *JOINS], (1, 2, 3)), **dict.fromkeys(WINDOWED, (1, 2, 4))}
 
 
 def remove_above(folder, last, pattern=r"(\d+)(\.\w+)?"):
@@ -62,21 +84,25 @@ def cut(fixture, target, runs, batches):
     checkpoint = target / "checkpoint"
     remove_above(checkpoint / "offsets", batches - 1)
     remove_above(checkpoint / "commits", batches - 1)
-    remove_above(checkpoint / "sources" / "0", runs - 1)
     remove_above(target / "table" / "_delta_log", batches - 1)
-    for partition in (checkpoint / "state" / "0").iterdir():
-        if partition.name.isdigit():
-            remove_above(partition, batches)
-    for log in (checkpoint / "sources" / "0").iterdir():
-        log.write_text(log.read_text().replace(f"file:///data/spark-fixtures/{fixture}/", f"file://{target}/"))
-    (target / "in").rename(target / "later")
-    (target / "in").mkdir()
-    # The times that the files had for Spark: they are in the source's log, and a copy has not kept them.
-    for path in (target / "later").iterdir():
-        time = FIRST_FILE_TIME + 60 * (int(path.stem[1:]) + 1)
-        os.utime(path, (time, time))
-    for i in range(runs):
-        shutil.move(target / "later" / f"f{i}.json", target / "in" / f"f{i}.json")
+    # Stores with names have folders of their own below the partition's.
+    for folder in (checkpoint / "state" / "0").glob("[0-9]*/**/"):
+        remove_above(folder, batches)
+    for source in (checkpoint / "sources").iterdir():
+        remove_above(source, runs - 1)
+        for log in source.iterdir():
+            log.write_text(log.read_text().replace(f"file:///data/spark-fixtures/{fixture}/", f"file://{target}/"))
+    shutil.copytree(target / "in", target / "later")
+    for path in (target / "in").rglob("*.json"):
+        path.unlink()
+    # The times that the files had for Spark: they are in the sources' logs, and a copy has not kept them.
+    time = FIRST_FILE_TIME
+    for run in range(len(list((target / "later").rglob("*.json"))) // len(files_of(fixture, 0))):
+        for name in files_of(fixture, run):
+            time += 60
+            os.utime(target / "later" / name, (time, time))
+    for run in range(runs):
+        arrive(target, fixture, run)
 
 
 def rounded(value):
@@ -100,14 +126,18 @@ def state_of(progress):
 
 
 def go_on(spark, folder, fixture, runs):
-    query_of, mode = QUERIES[fixture], "complete" if fixture == "complete-mode-hdfs" else "append"
+    mode = "complete" if fixture == "complete-mode-hdfs" else "append"
     recorded = json.loads((FIXTURES / fixture / "progress.json").read_text())
     target = pathlib.Path(folder) / f"{fixture}-{runs}"
     cut(fixture, target, runs, sum(len(run) for run in recorded[:runs]))
     for i in range(runs, len(recorded)):
-        shutil.move(target / "later" / f"f{i}.json", target / "in" / f"f{i}.json")
-        events = spark.readStream.schema(harness.CLICK).json(str(target / "in"))
-        query = (query_of(events).writeStream.format("delta").outputMode(mode).option("checkpointLocation", str(target / "checkpoint"))
+        arrive(target, fixture, i)
+        if fixture in JOINS:
+            rows = joined(spark, target / "in", JOINS[fixture])
+        else:
+            events = spark.readStream.schema(harness.CLICK).json(str(target / "in"))
+            rows = QUERIES[fixture](events)
+        query = (rows.writeStream.format("delta").outputMode(mode).option("checkpointLocation", str(target / "checkpoint"))
                  .trigger(availableNow=True).start(str(target / "table")))
         query.awaitTermination()
         progress = [json.loads(report.json) if hasattr(report, "json") else report for report in query.recentProgress]
@@ -127,7 +157,7 @@ def main(program):
     spark = harness.SparkSession.builder.remote(server.url).create()
     failed = False
     with tempfile.TemporaryDirectory(prefix="thalweg-e2e-") as folder:
-        for fixture, after in [(name, runs) for name in QUERIES for runs in AFTER.get(name, (1, 2))]:
+        for fixture, after in [(name, runs) for name in (*QUERIES, *JOINS) for runs in AFTER.get(name, (1, 2))]:
             try:
                 go_on(spark, folder, fixture, after)
                 print(f"{fixture}, taken over after run {after}: Spark's rows", flush=True)

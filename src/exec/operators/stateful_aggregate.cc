@@ -148,8 +148,10 @@ std::vector<StoreDefinition> PhysicalStatefulAggregate::stores() const {
            0}};
 }
 
-std::unique_ptr<StorePartition> PhysicalStatefulAggregate::makePartition(size_t) const {
-  return std::make_unique<AggregateState>(layout_);
+std::vector<std::unique_ptr<StorePartition>> PhysicalStatefulAggregate::makePartition() const {
+  std::vector<std::unique_ptr<StorePartition>> stores;
+  stores.push_back(std::make_unique<AggregateState>(layout_));
+  return stores;
 }
 
 std::string PhysicalStatefulAggregate::fingerprint() const {

@@ -25,7 +25,7 @@ class PhysicalStatefulAggregate final : public StatefulNode {
 
   std::string operatorName() const override { return "stateStoreSave"; }
   std::vector<StoreDefinition> stores() const override;
-  std::unique_ptr<StorePartition> makePartition(size_t store) const override;
+  std::vector<std::unique_ptr<StorePartition>> makePartition() const override;
   // Without grouping columns all is in the first partition.
   int numPartitionsUsed(int numPartitions) const override { return grouping_.empty() ? 1 : numPartitions; }
   std::string fingerprint() const override;

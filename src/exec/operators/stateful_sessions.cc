@@ -117,8 +117,10 @@ std::vector<StoreDefinition> PhysicalStatefulSessions::stores() const {
            static_cast<int>(layout_.keys->fields().size())}};
 }
 
-std::unique_ptr<StorePartition> PhysicalStatefulSessions::makePartition(size_t) const {
-  return std::make_unique<SessionState>(layout_);
+std::vector<std::unique_ptr<StorePartition>> PhysicalStatefulSessions::makePartition() const {
+  std::vector<std::unique_ptr<StorePartition>> stores;
+  stores.push_back(std::make_unique<SessionState>(layout_));
+  return stores;
 }
 
 std::string PhysicalStatefulSessions::fingerprint() const {

@@ -23,7 +23,7 @@ class PhysicalStatefulSessions final : public StatefulNode {
 
   std::string operatorName() const override { return "sessionWindowStateStoreSaveExec"; }
   std::vector<StoreDefinition> stores() const override;
-  std::unique_ptr<StorePartition> makePartition(size_t store) const override;
+  std::vector<std::unique_ptr<StorePartition>> makePartition() const override;
   std::string fingerprint() const override;
   bool wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const override;
 

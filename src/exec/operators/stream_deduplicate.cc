@@ -242,8 +242,10 @@ std::vector<StoreDefinition> PhysicalStreamDeduplicate::stores() const {
   return {{kDefaultStateStore, layout_.key, layout_.value, 0}};
 }
 
-std::unique_ptr<StorePartition> PhysicalStreamDeduplicate::makePartition(size_t) const {
-  return std::make_unique<DedupState>(layout_);
+std::vector<std::unique_ptr<StorePartition>> PhysicalStreamDeduplicate::makePartition() const {
+  std::vector<std::unique_ptr<StorePartition>> stores;
+  stores.push_back(std::make_unique<DedupState>(layout_));
+  return stores;
 }
 
 }  // namespace thalweg

@@ -32,7 +32,7 @@ class PhysicalStreamDeduplicate final : public StatefulNode {
 
   std::string operatorName() const override;
   std::vector<StoreDefinition> stores() const override;
-  std::unique_ptr<StorePartition> makePartition(size_t store) const override;
+  std::vector<std::unique_ptr<StorePartition>> makePartition() const override;
   std::string fingerprint() const override { return operatorName(); }
   bool wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const override {
     return watermarkMs > usedWatermarkMs;

@@ -80,8 +80,10 @@ std::vector<StoreDefinition> PhysicalStreamLimit::stores() const {
   return {CountState::store()};
 }
 
-std::unique_ptr<StorePartition> PhysicalStreamLimit::makePartition(size_t) const {
-  return std::make_unique<CountState>();
+std::vector<std::unique_ptr<StorePartition>> PhysicalStreamLimit::makePartition() const {
+  std::vector<std::unique_ptr<StorePartition>> stores;
+  stores.push_back(std::make_unique<CountState>());
+  return stores;
 }
 
 }  // namespace thalweg

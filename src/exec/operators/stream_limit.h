@@ -16,7 +16,7 @@ class PhysicalStreamLimit final : public StatefulNode {
 
   std::string operatorName() const override { return "globalLimit"; }
   std::vector<StoreDefinition> stores() const override;
-  std::unique_ptr<StorePartition> makePartition(size_t store) const override;
+  std::vector<std::unique_ptr<StorePartition>> makePartition() const override;
   int numPartitionsUsed(int) const override { return 1; }
   std::string fingerprint() const override { return operatorName(); }
   bool wantsAnotherBatch(int64_t, int64_t) const override { return false; }

@@ -9,6 +9,7 @@
 #include "exec/operators/aggregate.h"
 #include "exec/operators/collect_metrics.h"
 #include "exec/operators/event_time.h"
+#include "exec/operators/generate.h"
 #include "exec/operators/join.h"
 #include "exec/operators/project_filter.h"
 #include "exec/operators/scans.h"
@@ -19,66 +20,17 @@
 #include "exec/operators/stateful_sessions.h"
 #include "exec/operators/stream_deduplicate.h"
 #include "exec/operators/stream_limit.h"
+#include "exec/planner/binder.h"
+#include "exec/planner/stream_join.h"
 #include "expr/canonical.h"
 #include "plan/logical/collect_metrics.h"
 #include "plan/logical/event_time.h"
+#include "plan/logical/generate.h"
 #include "plan/logical/join.h"
 #include "types/column_metadata.h"
 
 namespace thalweg {
 namespace {
-
-// Replaces columns by their positions in a child's output and folds what is constant.
-class Binder {
- public:
-  Binder(const std::vector<AttributePtr>& input, const BatchContext& constants) : constants_{&constants} {
-    for (size_t i = 0; i < input.size(); ++i) ordinals_[input[i]->id()] = static_cast<int>(i);
-  }
-
-  ExpressionPtr bind(const ExpressionPtr& expression) const {
-    return transformUp(expression, [&](const ExpressionPtr& e) -> ExpressionPtr {
-      if (e->kind() == ExpressionKind::Alias) return e->children()[0];
-      if (e->kind() == ExpressionKind::Attribute) {
-        const auto& attribute = static_cast<const Attribute&>(*e);
-        auto it = ordinals_.find(attribute.id());
-        if (it == ordinals_.end()) throw internalError("The column '" + attribute.name() + "' is not among its operator's inputs.");
-        return std::make_shared<BoundReference>(it->second, attribute.type(), attribute.nullable(), attribute.name());
-      }
-      return fold(e);
-    });
-  }
-
-  std::vector<ExpressionPtr> bindAll(const std::vector<ExpressionPtr>& expressions) const {
-    std::vector<ExpressionPtr> bound;
-    for (const ExpressionPtr& expression : expressions) bound.push_back(bind(expression));
-    return bound;
-  }
-
- private:
-  ExpressionPtr fold(const ExpressionPtr& e) const {
-    const bool constant = e->kind() != ExpressionKind::Literal && e->kind() != ExpressionKind::Aggregate &&
-                          e->kind() != ExpressionKind::SortOrder && e->foldability() == Foldability::Always;
-    if (!constant) return e;
-    try {
-      return std::make_shared<Literal>(evaluateConstant(*e, constants_), e->type());
-    } catch (const Error&) {
-      // A constant that fails (1/0) fails only for rows that reach it.
-      return e;
-    }
-  }
-
-  std::unordered_map<ExpressionId, int> ordinals_;
-  EvaluationContext constants_;
-};
-
-// A node's own output as physical schema: hidden columns included.
-SchemaPtr fullSchema(const std::vector<AttributePtr>& output) {
-  std::vector<StructField> fields;
-  for (const AttributePtr& attribute : output) {
-    fields.push_back({attribute->name(), attribute->type(), attribute->nullable(), attribute->metadata()});
-  }
-  return DataType::structOf(std::move(fields));
-}
 
 // The rows that a plan gives at most, where that is known without reading.
 std::optional<int64_t> mostRows(const LogicalNode& node) {
@@ -153,6 +105,12 @@ class Planner {
         const auto& window = static_cast<const LogicalTimeWindow&>(node);
         return planTimeWindow(window, window.spec());
       }
+      case LogicalKind::Generate: return planGenerate(static_cast<const LogicalGenerate&>(node));
+      case LogicalKind::Expand: {
+        std::vector<std::vector<ExpressionPtr>> projections = static_cast<const LogicalExpand&>(node).projections();
+        for (auto& projection : projections) projection = binder(node).bindAll(projection);
+        return std::make_shared<PhysicalExpand>(fullSchema(node.output()), std::move(projections), plan(*node.child()));
+      }
       case LogicalKind::EventTimeWatermark: return planWatermark(static_cast<const LogicalEventTimeWatermark&>(node));
       case LogicalKind::SessionWindow: {
         const auto& session = static_cast<const LogicalSessionWindow&>(node);
@@ -167,7 +125,26 @@ class Planner {
   }
 
  private:
+  PhysicalPtr planGenerate(const LogicalGenerate& node) const {
+    std::vector<int> kept;
+    for (const AttributePtr& column : node.kept()) {
+      const auto bound = binder(node).bind(column);
+      kept.push_back(static_cast<const BoundReference&>(*bound).ordinal());
+    }
+    std::vector<ExpressionPtr> arguments = binder(node).bindAll(node.generator()->children());
+    auto generator = std::static_pointer_cast<const GeneratorCall>(node.generator()->withChildren(std::move(arguments)));
+    return std::make_shared<PhysicalGenerate>(fullSchema(node.output()), std::move(generator), std::move(kept), plan(*node.child()));
+  }
+
   PhysicalPtr planJoin(const LogicalJoin& join) const {
+    if (streaming_ && join.left()->isStreaming() && join.right()->isStreaming()) {
+      const int operatorId = nextOperatorId_++;  // before the children's
+      StreamJoin what = planStreamJoin(join, constants_);
+      PhysicalPtr left = plan(*join.left());
+      PhysicalPtr right = plan(*join.right());
+      return std::make_shared<PhysicalStreamJoin>(fullSchema(join.output()), std::move(what), operatorId, std::move(left),
+                                                  std::move(right));
+    }
     const Binder left(join.left()->output(), constants_);
     const Binder right(join.right()->output(), constants_);
     JoinCondition condition = splitJoinCondition(join);

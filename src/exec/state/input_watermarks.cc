@@ -3,11 +3,18 @@
 #include <algorithm>
 #include <optional>
 
+#include "common/error.h"
 #include "exec/operators/event_time.h"
 #include "exec/state/operator_state.h"
 
 namespace thalweg {
 namespace {
+
+[[noreturn]] void throwRedefined() {
+  throw Error("_LEGACY_ERROR_TEMP_3076",
+              "The stream has a watermark already; another one over it is not supported. Remove one of them.",
+              {{"config", "spark.sql.streaming.statefulOperator.allowMultiple"}});
+}
 
 class Propagation {
  public:
@@ -20,7 +27,10 @@ class Propagation {
       const std::optional<int64_t> ofChild = outputOf(*child);
       if (ofChild) input = std::min(input.value_or(*ofChild), *ofChild);
     }
-    if (dynamic_cast<const PhysicalEventTimeWatermark*>(&node)) return watermarkMs_;
+    if (dynamic_cast<const PhysicalEventTimeWatermark*>(&node)) {
+      if (input && watermarkMs_ > 0) throwRedefined();
+      return watermarkMs_;
+    }
     if (const auto* stateful = dynamic_cast<const StatefulNode*>(&node)) {
       const auto id = static_cast<size_t>(stateful->operatorId());
       if (id >= inputs.size()) inputs.resize(id + 1, 0);

@@ -12,7 +12,8 @@ namespace thalweg {
 
 // Of each stateful operator of the plan, by its number, the watermark of its input in milliseconds, where
 // `watermarkMs` is the query's: the least that its inputs have, those without a watermark left out, and 0
-// where none has one.
+// where none has one. Throws Error _LEGACY_ERROR_TEMP_3076 where a watermark lies over another one, once
+// there is one at all, as Spark does.
 std::vector<int64_t> inputWatermarks(const PhysicalNode& plan, int64_t watermarkMs);
 
 }  // namespace thalweg

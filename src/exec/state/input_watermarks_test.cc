@@ -32,7 +32,7 @@ class Stateful final : public StatefulNode {
   std::string describe() const override { return "Stateful"; }
   std::string operatorName() const override { return "stateful"; }
   std::vector<StoreDefinition> stores() const override { return {}; }
-  std::unique_ptr<StorePartition> makePartition(size_t) const override { return nullptr; }
+  std::vector<std::unique_ptr<StorePartition>> makePartition() const override { return {}; }
   std::string fingerprint() const override { return ""; }
   bool wantsAnotherBatch(int64_t, int64_t) const override { return false; }
   std::optional<int64_t> outputWatermark(int64_t inputMs) const override {

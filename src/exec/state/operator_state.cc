@@ -60,15 +60,18 @@ OperatorState::OperatorState(const StatefulNode& node, const StateContext& conte
       numPartitions_(node.numPartitionsUsed(context.numPartitions)),
       coldTier_(context.temporaryFolder) {
   const auto definitions = node.stores();
-  const int64_t room = context.memoryBytes / std::max<int64_t>(1, numPartitions_ * static_cast<int64_t>(definitions.size()));
-  for (size_t i = 0; i < definitions.size(); ++i) {
-    const StoreDefinition& definition = definitions[i];
-    const LoggedState logged =
-        loggedState(context.configuration, definition.key, definition.numColsPrefixKey);
-    for (int partition = 0; partition < numPartitions_; ++partition) {
+  const int64_t room =
+      context.memoryBytes / std::max<int64_t>(1, numPartitions_ * static_cast<int64_t>(definitions.size()));
+  for (int partition = 0; partition < numPartitions_; ++partition) {
+    auto stores = node.makePartition();
+    THALWEG_ASSERT(stores.size() == definitions.size());
+    for (size_t i = 0; i < definitions.size(); ++i) {
+      const StoreDefinition& definition = definitions[i];
+      const LoggedState logged =
+          loggedState(context.configuration, definition.key, definition.numColsPrefixKey);
       auto store = std::make_unique<Store>();
       store->cold = std::make_unique<ColdPartition>(coldTier_, static_cast<uint32_t>(stores_.size()));
-      store->partition = node.makePartition(i);
+      store->partition = std::move(stores[i]);
       store->partition->setRoom(store->cold.get(), room);
       store->files = openStateFiles(logged.provider, context.fileSystem,
                                     {context.stateFolder, node.operatorId(), partition, definition.name},
@@ -80,28 +83,40 @@ OperatorState::OperatorState(const StatefulNode& node, const StateContext& conte
 
 OperatorState::~OperatorState() = default;
 
+void OperatorState::forEachPartition(
+    const std::function<void(std::span<const std::unique_ptr<Store>>)>& task) {
+  const size_t count = stores_.size() / static_cast<size_t>(numPartitions_);
+  context_.pool->runAll(numPartitions_, [&](int partition) {
+    task(std::span(stores_).subspan(static_cast<size_t>(partition) * count, count));
+  });
+}
+
 void OperatorState::forEachStore(const std::function<void(Store&)>& task) {
-  context_.pool->runAll(static_cast<int>(stores_.size()),
-                        [&](int i) { task(*stores_[static_cast<size_t>(i)]); });
+  forEachPartition([&](std::span<const std::unique_ptr<Store>> stores) {
+    for (const auto& store : stores) task(*store);
+  });
 }
 
 void OperatorState::load(int64_t version) {
   metrics_.reset();
   if (version == version_) return;
   version_ = -1;
-  forEachStore([&](Store& store) {
-    store.partition->restart();
-    const StateLoad loaded = store.files->load(version, *store.partition);
-    store.partition->finishLoad();
-    store.changeFiles = loaded.numChangeFiles;
-    store.changeBytes = loaded.changeBytes;
-    store.snapshotBytes = loaded.snapshotBytes;
+  forEachPartition([&](std::span<const std::unique_ptr<Store>> stores) {
+    for (const auto& store : stores) store->partition->restart();
+    for (const auto& store : stores) {
+      const StateLoad loaded = store->files->load(version, *store->partition);
+      store->changeFiles = loaded.numChangeFiles;
+      store->changeBytes = loaded.changeBytes;
+      store->snapshotBytes = loaded.snapshotBytes;
+    }
+    for (const auto& store : stores) store->partition->finishLoad();
   });
   version_ = version;
 }
 
 StorePartition& OperatorState::partition(size_t store, int partition) {
-  return *stores_.at(store * static_cast<size_t>(numPartitions_) + static_cast<size_t>(partition))->partition;
+  const size_t count = stores_.size() / static_cast<size_t>(numPartitions_);
+  return *stores_.at(static_cast<size_t>(partition) * count + store)->partition;
 }
 
 void OperatorState::commit() {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,14 +19,16 @@
 #include "exec/operators/operator.h"
 #include "state/cold_tier.h"
 #include "state/state_files.h"
+#include "state/state_schema.h"
 
 namespace thalweg {
 
 // One partition of a store in memory, in whatever form its operator works with. StateReceiver's calls load
-// it. Used by one thread at a time.
+// it. The stores of a partition may share their memory: they are used by one thread at a time, in the order
+// of their definitions.
 class StorePartition : public StateReceiver {
  public:
-  // After the last apply of a load.
+  // After the last apply of a load, of all stores of the partition.
   virtual void finishLoad() = 0;
   // What the batch changed, each key once. Views hold until changesWritten, with which the next batch's
   // changes begin.
@@ -33,6 +36,7 @@ class StorePartition : public StateReceiver {
   virtual void changesWritten() = 0;
   // All that is there, for a snapshot.
   virtual StateEntries entries() const = 0;
+  // Of its keys, those that progress counts as rows of the state.
   virtual int64_t numKeys() const = 0;
   virtual int64_t memoryBytes() const = 0;
   // Keys that take more than `bytes` in memory at the end of a batch go to `cold`, which outlives the partition. Before the
@@ -46,6 +50,7 @@ struct StoreDefinition {
   SchemaPtr key;
   SchemaPtr value;
   int numColsPrefixKey = 0;
+  ValueCheck valueCheck = ValueCheck::Types;
 };
 
 class OperatorState;
@@ -59,8 +64,8 @@ class StatefulNode : public PhysicalNode {
   // Spark's name of the operator: "stateStoreSave".
   virtual std::string operatorName() const = 0;
   virtual std::vector<StoreDefinition> stores() const = 0;
-  // An empty partition of one of the stores. The node outlives it.
-  virtual std::unique_ptr<StorePartition> makePartition(size_t store) const = 0;
+  // An empty partition of each of the stores. The node outlives them.
+  virtual std::vector<std::unique_ptr<StorePartition>> makePartition() const = 0;
   // Of `numPartitions`, those that may hold anything: the first ones.
   virtual int numPartitionsUsed(int numPartitions) const { return numPartitions; }
   // What Spark's schemas do not tell apart: state of one text must not be gone on with under another. Of an
@@ -130,14 +135,16 @@ class OperatorState {
 
  private:
   struct Store;
+  // The stores of a partition one after the other, partitions in parallel.
   void forEachStore(const std::function<void(Store&)>& task);
+  void forEachPartition(const std::function<void(std::span<const std::unique_ptr<Store>>)>& task);
   void writeSnapshot(Store& store);
 
   const StatefulNode& node_;
   StateContext context_;
   int numPartitions_;
   ColdTier coldTier_;
-  std::vector<std::unique_ptr<Store>> stores_;  // a store after the other, partition by partition
+  std::vector<std::unique_ptr<Store>> stores_;  // a partition after the other, store by store
   int64_t version_ = -1;                        // −1: not loaded
   StateMetrics metrics_;
 };

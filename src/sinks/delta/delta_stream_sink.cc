@@ -42,10 +42,11 @@ std::string DeltaStreamSink::description() const {
 }
 
 void DeltaStreamSink::validate(OutputMode mode, const Schema& schema) {
-  const SchemaPtr copy = DataType::structOf(schema.fields());
   const delta::SnapshotPtr snapshot = log_->update();
   if (snapshot) tableId_ = snapshot->metadata().id;
-  DeltaWrite(log_, snapshot, options_, requestFor(mode, copy), cast_);
+  // In the other modes Delta holds rows to the table when the first batch comes, after the checkpoint's own checks.
+  if (mode != OutputMode::Update) return;
+  DeltaWrite(log_, snapshot, options_, requestFor(mode, DataType::structOf(schema.fields())), cast_);
 }
 
 void DeltaStreamSink::checkSameTable(const delta::Snapshot* snapshot, const StreamBatch& batch) {

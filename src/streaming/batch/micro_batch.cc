@@ -185,9 +185,10 @@ void MicroBatchExecution::restore() {
   }
   if (!latest) return;
   OffsetEntry logged = readChecked(*latest);
-  // A log that lacks this setting is of a Spark that knew one format only.
-  constexpr const char* kAggregationFormat = "spark.sql.streaming.aggregation.stateFormatVersion";
-  if (!logged.configuration.contains(kAggregationFormat)) definition_.loggedConfiguration[kAggregationFormat] = "1";
+  // A log that lacks these settings is of a Spark that knew one format only.
+  for (const char* format : {"spark.sql.streaming.aggregation.stateFormatVersion", "spark.sql.streaming.join.stateFormatVersion"}) {
+    if (!logged.configuration.contains(format)) definition_.loggedConfiguration[format] = "1";
+  }
   for (const auto& [key, value] : logged.configuration) {
     auto it = definition_.loggedConfiguration.find(key);
     if (it != definition_.loggedConfiguration.end() && it->second != value) {

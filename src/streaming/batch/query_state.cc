@@ -31,11 +31,13 @@ std::string textOf(const OperatorNames& names) {
   return text + "]";
 }
 
-void checkAggregationFormat(const std::map<std::string, std::string>& configuration) {
-  const auto found = configuration.find("spark.sql.streaming.aggregation.stateFormatVersion");
+// `kind`: whose setting names the version.
+void checkFormat(const std::map<std::string, std::string>& configuration, const std::string& kind) {
+  const auto found = configuration.find("spark.sql.streaming." + kind + ".stateFormatVersion");
   // A log that does not name the version is older than version 2.
   const std::string version = found == configuration.end() ? "1" : found->second;
-  if (version != "2") throw unsupported("The state of aggregations in format " + version);
+  if (version != "2")
+    throw unsupported("The state of an operator of the kind '" + kind + "' in format " + version);
 }
 
 }  // namespace
@@ -44,7 +46,8 @@ QueryState::QueryState(const PhysicalNode& plan, StateContext context) : plan_(p
   const auto nodes = statefulNodes(plan);
   context_.memoryBytes /= std::max<int64_t>(1, static_cast<int64_t>(nodes.size()));
   for (const StatefulNode* node : nodes) {
-    if (node->operatorName() == "stateStoreSave") checkAggregationFormat(context_.configuration);
+    if (node->operatorName() == "stateStoreSave") checkFormat(context_.configuration, "aggregation");
+    if (node->operatorName() == "symmetricHashJoin") checkFormat(context_.configuration, "join");
     operators_.push_back(std::make_unique<OperatorState>(*node, context_));
   }
 }
@@ -114,7 +117,7 @@ void QueryState::describeOperator(const StatefulNode& node) const {
     const StateStoreId id{context_.stateFolder, node.operatorId(), 0, store.name};
     const StateSchema schema{store.key, store.value};
     if (const auto stored = readStateSchema(*context_.fileSystem, id))
-      checkStateSchema(*stored, schema);
+      checkStateSchema(*stored, schema, store.valueCheck);
     else
       writeStateSchema(*context_.fileSystem, id, schema);
   }
