@@ -32,7 +32,8 @@ class AggregateQueries : public testing::Test {
       Rows rows = rowsOf(plan);
       if (sorted) std::sort(rows.begin(), rows.end());
       std::string names;
-      for (const StructField& field : schemaOf(*plan)->fields())
+      const SchemaPtr schema = schemaOf(*plan);
+      for (const StructField& field : schema->fields())
         names += (names.empty() ? "" : "|") + field.name;
       rows.insert(rows.begin(), names);
       return rows;

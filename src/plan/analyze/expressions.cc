@@ -165,6 +165,12 @@ ExpressionPtr ExpressionAnalyzer::resolveCall(const std::string& name, const std
       continue;
     }
     call.arguments.push_back(resolve(*argument));
+    if (containsGenerator(*call.arguments.back())) {
+      const std::string text = "\"" + toLowerAscii(name) + "(" + call.arguments.back()->toString() + ")\"";
+      throw Error("UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS",
+                  "A generator is an item of a select list by itself, not a part of " + text + "; select it first, then compute.",
+                  {{"expression", text}});
+    }
   }
   return resolveFunction(call, context_.functions);
 }

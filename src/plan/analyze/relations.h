@@ -66,6 +66,8 @@ class RelationAnalyzer {
   // A condition as a boolean. Throws Error DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN.
   static ExpressionPtr booleanCondition(const ExpressionPtr& condition);
 
+  static ExpressionPtr filterCondition(const ExpressionAnalyzer& expressions, const spark::connect::Expression& message);
+
   // rows
   LogicalPtr aggregate(const spark::connect::Relation& relation);
   // The results of a pivot in place of `aggregates`.

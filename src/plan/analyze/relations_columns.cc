@@ -49,15 +49,21 @@ ExpressionPtr RelationAnalyzer::booleanCondition(const ExpressionPtr& condition)
   return castTo(condition, booleanType(), CastMode::Ansi);
 }
 
+ExpressionPtr RelationAnalyzer::filterCondition(const ExpressionAnalyzer& expressions, const proto::Expression& message) {
+  try {
+    const ExpressionPtr condition = expressions.resolve(message);
+    if (!containsGenerator(*condition)) return booleanCondition(condition);
+  } catch (const Error& error) {
+    if (error.condition() != "UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS") throw;
+  }
+  throw Error("UNSUPPORTED_GENERATOR.OUTSIDE_SELECT", "A filter cannot hold a generator; select it first.", {{"plan", "'Filter"}});
+}
+
 LogicalPtr RelationAnalyzer::filter(const proto::Relation& relation) {
   LogicalPtr child = analyze(relation.filter().input());
   const Scope scope = scopeOf(*child);
-  const ExpressionPtr condition = booleanCondition(ExpressionAnalyzer(scope, context_).resolve(relation.filter().condition()));
+  const ExpressionPtr condition = filterCondition(ExpressionAnalyzer(scope, context_), relation.filter().condition());
   refuseTimeWindow(*condition, "a filter");
-  if (containsGenerator(*condition)) {
-    throw Error("UNSUPPORTED_GENERATOR.OUTSIDE_SELECT", "A filter cannot hold the generator in '" + condition->toString() + "'; select it first.",
-                {{"plan", "'Filter " + condition->toString()}});
-  }
   if (containsAggregate(*condition)) {
     throw Error("INVALID_WHERE_CONDITION", "A filter cannot hold an aggregate function: " + condition->toString() + "; use HAVING.",
                 {{"condition", "\"" + condition->toString() + "\""}, {"expressionList", condition->toString()}});
