@@ -251,8 +251,12 @@ TEST_F(AggregateQueries, ApproximateCountsAreSparks) {
                                                            {100'000, "95546", nullptr},
                                                            {1'000'000, "925738", "996123"}}) {
     const std::string range = " c from range(" + std::to_string(rows) + ")";
-    if (count) EXPECT_EQ(run("select approx_count_distinct(id)" + range)[1], count) << rows;
-    if (fine) EXPECT_EQ(run("select approx_count_distinct(id, 0.01)" + range)[1], fine) << rows;
+    if (count) {
+      EXPECT_EQ(run("select approx_count_distinct(id)" + range)[1], count) << rows;
+    }
+    if (fine) {
+      EXPECT_EQ(run("select approx_count_distinct(id, 0.01)" + range)[1], fine) << rows;
+    }
   }
   EXPECT_EQ(run("select approx_count_distinct(id, 0.39) c from range(100000)")[1], "78139");
   EXPECT_EQ(run("select approx_count_distinct(cast(id as string)) c from range(1000)")[1], "1034");

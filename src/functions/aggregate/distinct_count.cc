@@ -136,7 +136,7 @@ class DistinctCount final : public Aggregator {
     if (numZero == 0) return std::llround(unbiased);
     const double linear = m * std::log(m / numZero);
     const bool takesLinear =
-        hasTables ? linear <= kLinearThresholds[precision_ - kMinPrecision] : raw <= 2.5 * m;
+        (hasTables && linear <= kLinearThresholds[precision_ - kMinPrecision]) || raw <= 2.5 * m;
     return std::llround(takesLinear ? linear : unbiased);
   }
   double alpha(double m) const {

@@ -221,7 +221,10 @@ LogicalPtr RelationAnalyzer::sqlText(const proto::Relation& relation) {
 LogicalPtr RelationAnalyzer::tableFunction(const proto::Relation& relation) {
   const auto& call = relation.unresolved_table_valued_function();
   if (!equalsIgnoreCase(call.function_name(), "range")) {
-    return generate(call, singleRow(), false, {}, {});
+    const LogicalPtr generated = generate(call, singleRow(), false, {}, {});
+    // Without the one row's own column.
+    const auto& columns = generated->output();
+    return std::make_shared<LogicalProject>(std::vector<ExpressionPtr>(columns.begin() + 1, columns.end()), generated);
   }
   if (call.arguments_size() < 1 || call.arguments_size() > 4) {
     throw Error("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "range takes [start,] end [, step [, partitions]].",
