@@ -1,8 +1,8 @@
-// What a batch of changed groups costs in update mode into Delta, by the table's size: upsert_bench FOLDER
-// ROWS... [--files N]
-// [--groups N] [--batches N]. Each table has N files of equal rows, and each batch changes N groups spread
-// evenly over all of them, so that batches of tables of any size touch as many files. Prints a line a table;
-// the first batches, which read the files' keys, are given apart from the median of the later ones.
+// What a batch of changed groups costs in update mode into Delta, by the table's size:
+// upsert_bench FOLDER ROWS... [--files N] [--groups N] [--batches N]
+// Each table has N files of equal rows, and each batch changes N groups spread evenly over all of them, so
+// that batches of tables of any size touch as many files. Prints a line a table; the first batch, which reads
+// the files' keys, is given apart from the later ones.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -96,6 +96,16 @@ int64_t residentMb() {
   return pages * 4096 / (1 << 20);
 }
 
+// Of the whole process, user and system.
+double cpuMilliseconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto of = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) / 1e3;
+  };
+  return of(usage.ru_utime) + of(usage.ru_stime);
+}
+
 template <typename Work>
 double millisecondsOf(const Work& work) {
   const auto start = std::chrono::steady_clock::now();
@@ -117,20 +127,26 @@ void measure(const Settings& settings, int64_t size) {
   query.start();
   const int64_t before = residentMb();
   std::vector<double> times;
+  double cpuMs = 0;
   for (int64_t batch = 1; batch <= settings.batches; ++batch) {
     std::vector<int64_t> groups;
     for (int64_t i = 0; i < settings.groups; ++i)
       groups.push_back((i * (size / settings.groups) + batch) % size);
     auto rows = rowsOf(groups, batch);
+    const double cpuBefore = cpuMilliseconds();
     times.push_back(millisecondsOf([&] { query.runBatch([&] { return std::exchange(rows, nullptr); }); }));
+    if (batch > 1) cpuMs += cpuMilliseconds() - cpuBefore;
   }
   const double first = times.front();
   times.erase(times.begin());
   std::sort(times.begin(), times.end());
+  const auto number = [](int64_t value) { return static_cast<long long>(value); };
   std::printf(
-      "%lld rows in %lld files: first batch %.1f ms, median %.1f ms, worst %.1f ms, memory +%lld MB\n",
-      static_cast<long long>(size), static_cast<long long>(settings.files), first, times[times.size() / 2],
-      times.back(), static_cast<long long>(residentMb() - before));
+      "%lld rows in %lld files: first batch %.1f ms, then best %.1f ms, median %.1f ms, worst %.1f ms, CPU "
+      "%.1f ms each; ",
+      number(size), number(settings.files), first, times.front(), times[times.size() / 2], times.back(),
+      cpuMs / static_cast<double>(times.size()));
+  std::printf("memory +%lld MB\n", number(residentMb() - before));
   std::fflush(stdout);
 }
 

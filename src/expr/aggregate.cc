@@ -23,11 +23,30 @@ ExpressionPtr AggregateCall::withChildren(std::vector<ExpressionPtr> children) c
   return std::make_shared<AggregateCall>(spec_, std::move(children));
 }
 
+std::vector<ExpressionPtr> AggregateCall::arguments() const {
+  std::vector<ExpressionPtr> arguments = children();
+  if (spec_->filtered) arguments.pop_back();
+  return arguments;
+}
+
+ExpressionPtr AggregateCall::withFilter(ExpressionPtr filter) const {
+  auto spec = std::make_shared<Spec>(*spec_);
+  spec->filtered = true;
+  std::vector<ExpressionPtr> all = children();
+  all.push_back(std::move(filter));
+  return std::make_shared<AggregateCall>(std::move(spec), std::move(all));
+}
+
 std::string AggregateCall::toString() const {
-  if (!spec_->text.empty()) return spec_->text;
-  std::string text = spec_->name + "(" + (spec_->distinct ? "DISTINCT " : "");
-  for (size_t i = 0; i < children().size(); ++i) text += (i ? ", " : "") + children()[i]->toString();
-  return text + ")";
+  std::string text = spec_->text;
+  if (text.empty()) {
+    text = spec_->name + "(" + (spec_->distinct ? "DISTINCT " : "");
+    const std::vector<ExpressionPtr> arguments = this->arguments();
+    for (size_t i = 0; i < arguments.size(); ++i) text += (i ? ", " : "") + arguments[i]->toString();
+    text += ")";
+  }
+  text += spec_->tail;
+  return spec_->filtered ? text + " FILTER (WHERE " + children().back()->toString() + ")" : text;
 }
 
 bool containsAggregate(const Expression& expression) {

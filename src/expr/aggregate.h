@@ -50,10 +50,18 @@ class AggregateCall final : public Expression {
     bool orderMatters = false;  // of a group's values: the last one, a list of them
     Factory make;
     std::string text;  // as Spark prints the call, where it is not name(a, b)
+    std::string tail;  // what Spark prints behind it: " WITHIN GROUP (ORDER BY a)"
+    // The last child is a condition, no argument: only rows where it is true count (FILTER).
+    bool filtered = false;
   };
 
   AggregateCall(std::shared_ptr<const Spec> spec, std::vector<ExpressionPtr> arguments);
   const Spec& spec() const { return *spec_; }
+  // The function's arguments, and the condition of its rows: null where all count.
+  std::vector<ExpressionPtr> arguments() const;
+  ExpressionPtr filter() const { return spec_->filtered ? children().back() : nullptr; }
+  // The same call over the rows where a boolean is true. There must be no filter yet.
+  ExpressionPtr withFilter(ExpressionPtr filter) const;
   arrow::Datum evaluate(const arrow::RecordBatch&, const Selection&, const EvaluationContext&) const override;
   ExpressionPtr withChildren(std::vector<ExpressionPtr> children) const override;
   Foldability foldability() const override { return Foldability::Never; }

@@ -5,6 +5,8 @@
 #include "expr/aggregate.h"
 #include "expr/call.h"
 #include "expr/cast/cast.h"
+#include "expr/generator.h"
+#include "expr/grouping.h"
 #include "expr/nodes.h"
 #include "expr/time_window.h"
 
@@ -26,7 +28,7 @@ std::string payload(const Expression& expression) {
     case ExpressionKind::Call: return static_cast<const Call&>(expression).traits().name + ":" + expression.type()->simpleString();
     case ExpressionKind::Aggregate: {
       const auto& spec = static_cast<const AggregateCall&>(expression).spec();
-      return spec.name + (spec.distinct ? " distinct" : "");
+      return spec.name + spec.text + spec.tail + (spec.distinct ? " distinct" : "") + (spec.filtered ? " filtered" : "");
     }
     case ExpressionKind::CaseWhen: return "case";
     case ExpressionKind::And: return "and";
@@ -39,6 +41,8 @@ std::string payload(const Expression& expression) {
       return "window" + std::to_string(spec.duration) + "/" + std::to_string(spec.slide) + "+" + std::to_string(spec.start);
     }
     case ExpressionKind::WindowTime: return "window_time";
+    case ExpressionKind::Generator: return static_cast<const GeneratorCall&>(expression).spec().name;
+    case ExpressionKind::Grouping: return static_cast<const GroupingCall&>(expression).ofOneColumn() ? "grouping" : "grouping_id";
     case ExpressionKind::Alias: break;
   }
   return "";

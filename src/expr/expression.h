@@ -44,6 +44,8 @@ enum class ExpressionKind {
   SortOrder,    // in a sort's list only
   TimeWindow,   // until the analyzer has given it a node
   WindowTime,
+  Generator,    // several rows for one, until the analyzer has given it a node
+  Grouping,     // grouping() and grouping_id(), until the analyzer knows the grouping sets
 };
 
 // Immutable; shared between plans and threads.

@@ -6,6 +6,7 @@
 #include <arrow/compute/initialize.h>
 
 #include "common/error.h"
+#include "expr/aggregate.h"
 
 namespace thalweg {
 namespace {
@@ -16,7 +17,7 @@ const std::unordered_map<std::string, const FunctionRow*>& index() {
     THALWEG_ASSERT(arrow::compute::Initialize().ok());
     std::unordered_map<std::string, const FunctionRow*> made;
     for (auto family : {operatorFunctions(), conditionalFunctions(), stringFunctions(), datetimeFunctions(), jsonFunctions(),
-                        collectionFunctions(), mathFunctions(), hashFunctions(), aggregateFunctions()}) {
+                        collectionFunctions(), generatorFunctions(), mathFunctions(), hashFunctions(), aggregateFunctions()}) {
       for (const FunctionRow& row : family) {
         const bool isNew = made.emplace(toLowerAscii(row.name), &row).second;
         THALWEG_ASSERT(isNew);
@@ -42,14 +43,15 @@ bool isAggregateFunction(std::string_view name) {
   return std::any_of(rows.begin(), rows.end(), [&](const FunctionRow& row) { return equalsIgnoreCase(row.name, name); });
 }
 
+void throwUnknownFunction(std::string_view name) {
+  throw Error("UNRESOLVED_ROUTINE", "There is no function '" + std::string(name) + "'; check its spelling, or it is not built yet.",
+              {{"routineName", "`" + std::string(name) + "`"},
+               {"searchPath", "[`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`]"}});
+}
+
 ExpressionPtr resolveFunction(const FunctionCall& call, const FunctionContext& context) {
   auto it = index().find(toLowerAscii(call.name));
-  if (it == index().end()) {
-    throw Error("UNRESOLVED_ROUTINE",
-                "There is no function '" + std::string(call.name) + "'; check its spelling, or it is not built yet.",
-                {{"routineName", "`" + std::string(call.name) + "`"},
-                 {"searchPath", "[`system`.`builtin`, `system`.`session`, `spark_catalog`.`default`]"}});
-  }
+  if (it == index().end()) throwUnknownFunction(call.name);
   const FunctionRow& row = *it->second;
   const int given = static_cast<int>(call.arguments.size());
   if (given < row.minArguments || (row.maxArguments >= 0 && given > row.maxArguments)) {
@@ -61,7 +63,13 @@ ExpressionPtr resolveFunction(const FunctionCall& call, const FunctionContext& c
                  {"actualNum", std::to_string(given)},
                  {"docroot", ""}});
   }
-  return row.resolve(call, context);
+  ExpressionPtr resolved = row.resolve(call, context);
+  if (call.distinct && !containsAggregate(*resolved)) {
+    throw Error("INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX",
+                "Only aggregate functions take DISTINCT, not '" + std::string(row.name) + "'.",
+                {{"prettyName", "`" + std::string(row.name) + "`"}, {"syntax", "DISTINCT"}});
+  }
+  return resolved;
 }
 
 }  // namespace thalweg

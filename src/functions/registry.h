@@ -27,10 +27,11 @@ struct FunctionCall {
   std::string_view name;
   std::vector<ExpressionPtr> arguments;
   bool distinct = false;
+  std::vector<ExpressionPtr> withinGroup = {};  // SortOrders of WITHIN GROUP
 };
 
 // One row of a family's table: name, how many arguments, and how a call of it becomes a typed expression: a Call with its
-// kernel, an AggregateCall, or a rewriting in terms of other expressions. It adds the implicit casts that Spark adds, and
+// kernel, an AggregateCall, a GeneratorCall, or a rewriting in terms of other expressions. It adds the implicit casts that Spark adds, and
 // throws DATATYPE_MISMATCH.… for types that it does not take.
 struct FunctionRow {
   std::string_view name;
@@ -46,6 +47,7 @@ std::span<const FunctionRow> stringFunctions();
 std::span<const FunctionRow> datetimeFunctions();
 std::span<const FunctionRow> jsonFunctions();
 std::span<const FunctionRow> collectionFunctions();
+std::span<const FunctionRow> generatorFunctions();
 std::span<const FunctionRow> mathFunctions();
 std::span<const FunctionRow> hashFunctions();
 std::span<const FunctionRow> aggregateFunctions();
@@ -53,6 +55,7 @@ std::span<const FunctionRow> aggregateFunctions();
 // Resolves a call: UNRESOLVED_ROUTINE for an unknown name (names ignore case), WRONG_NUM_ARGS for a wrong number.
 ExpressionPtr resolveFunction(const FunctionCall& call, const FunctionContext& context);
 bool hasFunction(std::string_view name);
+[[noreturn]] void throwUnknownFunction(std::string_view name);
 bool isAggregateFunction(std::string_view name);
 
 }  // namespace thalweg

@@ -109,6 +109,7 @@ AnalyzerContext Session::analyzerContext(CancellationToken cancellation, const R
     }
     return it->second;
   };
+  context.collectRows = [this, cancellation](const LogicalPtr& plan) { return collect(plan, cancellation, nullptr); };
   context.drawRows = [this, cancellation, observed](const LogicalPtr& plan, int numRows, int truncate, bool vertical) -> LogicalPtr {
     refuseStreaming(*plan);
     const int wanted = std::max(0, std::min(numRows, 1'000'000));

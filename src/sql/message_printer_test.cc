@@ -112,6 +112,8 @@ std::string printedRelationExtension(const google::protobuf::Any& extension) {
     for (const auto& row : values.rows()) text += (text.empty() ? "(" : ", (") + printedList(row.values()) + ")";
     return "Values[" + text + "]";
   }
+  messages::SqlDistinct distinct;
+  if (unpackExtension(extension, &distinct)) return "Distinct(" + printed(distinct.input()) + ")";
   messages::SqlNaturalJoin join;
   return unpackExtension(extension, &join) ? "Natural" + printedJoin(join.join()) : "?";
 }

@@ -375,11 +375,52 @@ Plan SqlParser::parseSelectBody() {
     plan.message->mutable_extension()->PackFrom(aggregate);
   }
   if (!distinct) return plan;
-  Plan deduplicated = newPlan(raisedHeight(plan.height));
-  deduplicated.message->mutable_deduplicate()->set_all_columns_as_keys(true);
-  deduplicated.message->mutable_deduplicate()->set_allocated_input(plan.message.release());
-  return deduplicated;
+  messages::SqlDistinct distinctRows;
+  distinctRows.set_allocated_input(plan.message.release());
+  Plan result = newPlan(raisedHeight(plan.height));
+  result.message->mutable_extension()->PackFrom(distinctRows);
+  return result;
 }
+
+namespace {
+
+// What one item of GROUP BY groups by: several lists of its keys, by position.
+struct GroupingItem {
+  Nodes keys;
+  std::vector<std::vector<size_t>> sets;
+};
+
+constexpr size_t kMostGroupingSets = 4096;
+
+// Each list of keys with each of another item's.
+std::vector<std::vector<const Node*>> crossed(const std::vector<std::vector<const Node*>>& lists, const GroupingItem& item) {
+  std::vector<std::vector<const Node*>> all;
+  if (lists.size() * item.sets.size() > kMostGroupingSets)
+    throw unsupported("More than " + std::to_string(kMostGroupingSets) + " grouping sets");
+  for (const auto& list : lists) {
+    for (const auto& set : item.sets) {
+      auto& longer = all.emplace_back(list);
+      for (const size_t key : set) longer.push_back(&item.keys[key]);
+    }
+  }
+  return all;
+}
+
+// The lists of ROLLUP(keys), the longest first, and of CUBE(keys).
+std::vector<std::vector<size_t>> listsOf(size_t numKeys, bool cube) {
+  if (cube && numKeys > 12) throw unsupported("A cube of more than 12 columns");
+  std::vector<std::vector<size_t>> lists;
+  for (size_t left = 0; left < (cube ? size_t{1} << numKeys : numKeys + 1); ++left) {
+    auto& list = lists.emplace_back();
+    for (size_t key = 0; key < numKeys; ++key) {
+      const bool leftOut = cube ? left >> (numKeys - 1 - key) & 1 : key >= numKeys - left;
+      if (!leftOut) list.push_back(key);
+    }
+  }
+  return lists;
+}
+
+}  // namespace
 
 void SqlParser::parseGroupBy(Grouping* grouping) {
   using sc::Aggregate;
@@ -389,42 +430,84 @@ void SqlParser::parseGroupBy(Grouping* grouping) {
     grouping->all = true;
     return;
   }
-  if (tokens_.peekWords({"grouping", "sets"})) {
-    parseGroupingSets(grouping);
-  } else if (tokens_.peekAnyWord({"rollup", "cube"}) && tokens_.peekSymbol("(", 1)) {
-    grouping->type = tokens_.peekWord("cube") ? Aggregate::GROUP_TYPE_CUBE : Aggregate::GROUP_TYPE_ROLLUP;
-    tokens_.take();
-    tokens_.take();
-    grouping->keys = parseArguments();
-  } else {
-    do {
-      if (tokens_.peekAnyWord({"rollup", "cube"}) && tokens_.peekSymbol("(", 1)) break;
-      if (tokens_.peekWords({"grouping", "sets"})) break;
-      grouping->keys.push_back(parseExpression());
-    } while (tokens_.acceptSymbol(","));
+  std::vector<GroupingItem> items;
+  Aggregate::GroupType special = Aggregate::GROUP_TYPE_UNSPECIFIED;  // of the last item that is no plain key
+  do {
+    GroupingItem& item = items.emplace_back();
+    if (tokens_.peekAnyWord({"rollup", "cube"}) && tokens_.peekSymbol("(", 1)) {
+      const bool cube = tokens_.peekWord("cube");
+      special = cube ? Aggregate::GROUP_TYPE_CUBE : Aggregate::GROUP_TYPE_ROLLUP;
+      tokens_.take();
+      tokens_.take();
+      item.keys = parseArguments();
+      item.sets = listsOf(item.keys.size(), cube);
+    } else if (tokens_.peekWords({"grouping", "sets"}) && tokens_.peekSymbol("(", 2)) {
+      special = Aggregate::GROUP_TYPE_GROUPING_SETS;
+      parseGroupingSets(&item.keys, &item.sets);
+    } else {
+      item.keys = nodes(parseExpression());
+      item.sets = {{0}};
+    }
+  } while (tokens_.acceptSymbol(","));
+  if (special == Aggregate::GROUP_TYPE_UNSPECIFIED) {
+    for (GroupingItem& item : items) grouping->keys.push_back(std::move(item.keys[0]));
     if (tokens_.acceptWords({"with", "rollup"})) grouping->type = Aggregate::GROUP_TYPE_ROLLUP;
     else if (tokens_.acceptWords({"with", "cube"})) grouping->type = Aggregate::GROUP_TYPE_CUBE;
-    else if (tokens_.peekWords({"grouping", "sets"})) parseGroupingSets(grouping);
+    else if (tokens_.peekWords({"grouping", "sets"})) parseSetsOfKeys(grouping);
+    return;
   }
-  if (tokens_.peekSymbol(",") || tokens_.peekAnyWord({"rollup", "cube"})) {
-    throw unsupported("GROUP BY that mixes ROLLUP, CUBE or GROUPING SETS with other columns");
+  if (items.size() == 1 && special != Aggregate::GROUP_TYPE_GROUPING_SETS) {
+    grouping->type = special;
+    grouping->keys = std::move(items[0].keys);
+    return;
+  }
+  grouping->type = Aggregate::GROUP_TYPE_GROUPING_SETS;
+  std::vector<std::vector<const Node*>> sets(1);
+  for (const GroupingItem& item : items) sets = crossed(sets, item);
+  for (const auto& set : sets) {
+    Nodes& keys = grouping->sets.emplace_back();
+    for (const Node* key : set) keys.push_back(copied(*key));
   }
 }
 
-// GROUPING SETS ((a, b), a, ()); the keys are all columns named, in order of appearance, unless the list before gave them.
-void SqlParser::parseGroupingSets(Grouping* grouping) {
+// a, b GROUPING SETS ((a, b), a): the keys' order is the list's before.
+void SqlParser::parseSetsOfKeys(Grouping* grouping) {
   grouping->type = sc::Aggregate::GROUP_TYPE_GROUPING_SETS;
+  Nodes keys;
+  std::vector<std::vector<size_t>> sets;
+  parseGroupingSets(&keys, &sets);
+  for (const auto& set : sets) {
+    Nodes& nodes = grouping->sets.emplace_back();
+    for (const size_t key : set) nodes.push_back(copied(keys[key]));
+  }
+}
+
+// GROUPING SETS ((a, b), a, ()); each key that is named, and the sets by their positions. A set may be a ROLLUP or CUBE, or
+// GROUPING SETS in turn: its sets are among these.
+void SqlParser::parseGroupingSets(Nodes* keys, std::vector<std::vector<size_t>>* sets) {
+  Level level(*this, 1);
   tokens_.acceptWords({"grouping", "sets"});
   tokens_.expectSymbol("(");
   do {
-    if (tokens_.peekAnyWord({"rollup", "cube"}) && tokens_.peekSymbol("(", 1)) {
-      throw unsupported("ROLLUP or CUBE inside GROUPING SETS");
+    const bool cube = tokens_.peekWord("cube");
+    if (tokens_.peekWords({"grouping", "sets"}) && tokens_.peekSymbol("(", 2)) {
+      parseGroupingSets(keys, sets);
+      continue;
     }
-    if (tokens_.acceptSymbol("(")) {
-      grouping->sets.push_back(parseArguments());
-    } else {
-      grouping->sets.push_back(nodes(parseExpression()));
+    const bool several = tokens_.peekAnyWord({"rollup", "cube"}) && tokens_.peekSymbol("(", 1);
+    if (several) tokens_.take();
+    const size_t first = keys->size();
+    Nodes named = tokens_.acceptSymbol("(") ? parseArguments() : nodes(parseExpression());
+    std::vector<std::vector<size_t>> lists = several ? listsOf(named.size(), cube) : std::vector<std::vector<size_t>>(1);
+    for (size_t key = 0; key < named.size(); ++key) {
+      keys->push_back(std::move(named[key]));
+      if (!several) lists[0].push_back(key);
     }
+    for (auto& list : lists) {
+      for (size_t& key : list) key += first;
+      sets->push_back(std::move(list));
+    }
+    if (sets->size() > kMostGroupingSets) throw unsupported("More than " + std::to_string(kMostGroupingSets) + " grouping sets");
   } while (tokens_.acceptSymbol(","));
   tokens_.expectSymbol(")");
 }

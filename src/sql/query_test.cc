@@ -45,7 +45,9 @@ INSTANTIATE_TEST_SUITE_P(GroupBy, QueryText, testing::Values(
     Case{"SELECT a, b FROM t GROUP BY GROUPING SETS ((a, b), a, ())", "Aggregate GROUPING_SETS[]{a, b}{a}{}[a, b](Read t)"},
     Case{"SELECT a, b FROM t GROUP BY a, b GROUPING SETS ((a), (b))", "Aggregate GROUPING_SETS[a, b]{a}{b}[a, b](Read t)"},
     Case{"SELECT a, sum(b) FROM t GROUP BY ALL", "Aggregate GROUPBY ALL[][a, sum(b)](Read t)"},
-    Case{"SELECT a FROM t GROUP BY a, ROLLUP(b)", "UNSUPPORTED_FEATURE.THALWEG"},
+    Case{"SELECT a FROM t GROUP BY a, ROLLUP(b)", "Aggregate GROUPING_SETS[]{a, b}{a}[a](Read t)"},
+    Case{"SELECT a FROM t GROUP BY CUBE(a), GROUPING SETS ((b), ())", "Aggregate GROUPING_SETS[]{a, b}{a}{b}{}[a](Read t)"},
+    Case{"SELECT a FROM t GROUP BY GROUPING SETS (ROLLUP(a, b), (c))", "Aggregate GROUPING_SETS[]{a, b}{a}{}{c}[a](Read t)"},
     Case{"SELECT window(ts, '5 minutes') w, count(*) FROM STREAM(s) GROUP BY window(ts, '5 minutes')",
          "Aggregate GROUPBY[window(ts, '5 minutes')][window(ts, '5 minutes') AS w, count(*)](Stream s)"}));
 

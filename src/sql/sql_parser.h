@@ -140,7 +140,8 @@ class SqlParser {
   Plan parseValues();
   struct Grouping;
   void parseGroupBy(Grouping* grouping);
-  void parseGroupingSets(Grouping* grouping);
+  void parseSetsOfKeys(Grouping* grouping);
+  void parseGroupingSets(Nodes* keys, std::vector<std::vector<size_t>>* sets);
   void parseWith();
   bool atSetOperator() const;
   Nodes parseSelectList();

@@ -92,6 +92,12 @@ void ColdPartition::flush() {
   batch_.clear();
 }
 
+bool ColdPartition::contains(std::string_view key) const {
+  if (numKeys_ == 0 || taken_.contains(std::string(key))) return false;
+  std::string ignored;
+  return tier_.store().get(valueKey(key), &ignored);
+}
+
 bool ColdPartition::take(std::string_view key, std::string* value) {
   if (numKeys_ == 0) return false;
   const std::string stored = valueKey(key);

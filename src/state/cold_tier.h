@@ -44,6 +44,8 @@ class ColdPartition {
   // The key must not be here. With a time it can be taken by it. What is put is found from the next flush on.
   void put(std::string_view key, std::string_view value, std::optional<int64_t> time);
   void flush();
+  // Any number of threads at once, while nobody changes the partition.
+  bool contains(std::string_view key) const;
   // Moves a key's value out; false where it is not here.
   bool take(std::string_view key, std::string* value);
   // Moves out all whose time is not after `limit`, earliest first.

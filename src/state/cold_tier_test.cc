@@ -41,6 +41,8 @@ TEST(ColdTier, GivesAKeyOnce) {
   ASSERT_TRUE(partition.take("b", &value));
   EXPECT_EQ(value, "");
   EXPECT_FALSE(partition.take("b", &value)) << "without a flush between";
+  EXPECT_FALSE(partition.contains("b"));
+  EXPECT_TRUE(partition.contains("a"));
   ASSERT_TRUE(partition.take("a", &value));
   EXPECT_EQ(value, "1");
   partition.flush();

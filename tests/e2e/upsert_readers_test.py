@@ -40,11 +40,28 @@ def sums(batches):
     return sorted(([group, *counts] for group, counts in groups.items()), key=repr)
 
 
-def run_batches(url, folder, batches, first):
+def changes(batches):
+    """What the change feed of a table says: (kind, group, n, total)."""
+    found = []
+    for i in range(len(batches)):
+        before = {row[0]: row for row in sums(batches[:i])}
+        now = {row[0]: row for row in sums(batches[:i + 1])}
+        for group in {group for group, _ in batches[i]}:
+            if group in before:
+                found += [["update_preimage", *before[group]], ["update_postimage", *now[group]]]
+            else:
+                found.append(["insert", *now[group]])
+    return sorted(found, key=repr)
+
+
+def run_batches(url, folder, batches, first, change_feed=False):
     import harness
     F = harness.F
     spark = harness.SparkSession.builder.remote(url).create()
     spark.conf.set("spark.sql.shuffle.partitions", "2")
+    if change_feed:
+        spark.sql(f"CREATE TABLE delta.`{folder}/table` (k STRING, n BIGINT, total BIGINT) USING delta TBLPROPERTIES "
+                  "('delta.enableChangeDataFeed' = 'true', 'delta.enableDeletionVectors' = 'true')")
     for i, batch in enumerate(batches, first):
         hidden = folder / f"{i}.writing"
         hidden.write_text("".join(json.dumps({"k": group, "v": value}) + "\n" for group, value in batch))
@@ -72,6 +89,11 @@ def rows_of_spark(spark, table):
 
 def spark_reads(table, out):
     json.dump(rows_of_spark(spark_session(), table), open(out, "w"))
+
+
+def spark_reads_changes(table, out):
+    feed = spark_session().read.format("delta").option("readChangeFeed", "true").option("startingVersion", 0).load(table)
+    json.dump([[row._change_type, row.k, row.n, row.total] for row in feed.collect()], open(out, "w"))
 
 
 def spark_changes(table, out):
@@ -126,8 +148,8 @@ def main(program):
         server = harness.Server(program)
         before, after = list(batches_before()), list(batches_after())
 
-        def client(batches, first):
-            process = harness.FORK.Process(target=run_batches, args=(server.url, folder, batches, first), daemon=True)
+        def client(batches, first, folder=folder, change_feed=False):
+            process = harness.FORK.Process(target=run_batches, args=(server.url, folder, batches, first, change_feed), daemon=True)
             process.start()
             process.join(120)
             assert process.exitcode == 0, f"the query ended with {process.exitcode}"
@@ -148,6 +170,11 @@ def main(program):
         expect("DuckDB after Spark's changes", ask(folder, "duckdb_reads", f"{peers}/v-duckdb/bin/python"), expected)
         expect("deltalake after Spark's changes", ask(folder, "deltalake_reads", f"{peers}/v-py/bin/python"), expected)
         expect("Spark after its changes", ask(folder, "spark_reads", *spark), expected)
+
+        feed = folder / "feed"
+        feed.mkdir()
+        client(before, 0, feed, change_feed=True)
+        expect("Spark of the change feed", ask(feed, "spark_reads_changes", *spark), changes(before))
         server.end()
     return 0
 

@@ -209,7 +209,8 @@ std::optional<Error> findConflict(const PendingCommit& own, const std::vector<Ac
 bool isDataConflict(const Error& conflict) {
   const std::string& condition = conflict.condition();
   return condition.starts_with("DELTA_CONCURRENT_APPEND") ||
-         condition.starts_with("DELTA_CONCURRENT_DELETE_");
+         condition.starts_with("DELTA_CONCURRENT_DELETE_READ") ||
+         condition.starts_with("DELTA_CONCURRENT_DELETE_DELETE");
 }
 
 }  // namespace thalweg::delta

@@ -286,7 +286,8 @@ CommitOutcome Transaction::commit() {
 
 Committed Transaction::finish(int64_t version) {
   passFaultPoint(FaultPoint::DeltaCommitAfter);
-  // The commit is durable: a failure from here on must not look like one of the commit, which would be run again.
+  // The commit is durable: a failure from here on must not look like one of the commit, which would be run
+  // again.
   SnapshotPtr snapshot;
   try {
     snapshot = snapshotAfter(version, actions_);

@@ -52,14 +52,18 @@ void pack(std::vector<AddFile> files, const CompactionRules& rules, std::vector<
 }
 
 // As Delta says of an automatic OPTIMIZE; the sizes are those of the files made, at their quantiles.
-Operation operationOf(const CompactionReport& report, std::vector<int64_t> sizes, int64_t numDeletionVectors) {
+Operation operationOf(const CompactionReport& report, std::vector<int64_t> sizes,
+                      int64_t numDeletionVectors) {
   std::sort(sizes.begin(), sizes.end());
   const auto quantile = [&](size_t quarters) -> int64_t {
     return sizes.empty() ? 0 : sizes[std::min(sizes.size() - 1, sizes.size() * quarters / 4)];
   };
   Operation operation;
   operation.name = "OPTIMIZE";
-  operation.parameters = {{"predicate", jsonText("[]")}, {"zOrderBy", jsonText("[]")}, {"clusterBy", jsonText("[]")}, {"auto", "true"}};
+  operation.parameters = {{"predicate", jsonText("[]")},
+                          {"zOrderBy", jsonText("[]")},
+                          {"clusterBy", jsonText("[]")},
+                          {"auto", "true"}};
   operation.metrics = {{"numRemovedFiles", report.numRemovedFiles},
                        {"numRemovedBytes", report.numRemovedBytes},
                        {"p25FileSize", quantile(1)},
@@ -146,8 +150,10 @@ class Compaction {
     std::set<std::string> wanted;
     for (const MergedFile& merged : merged_) {
       for (const AddFile& file : merged.inputs()) {
-        if (snapshot.version() == snapshot_->version()) live.emplace(file.path, file);
-        else wanted.insert(file.path);
+        if (snapshot.version() == snapshot_->version())
+          live.emplace(file.path, file);
+        else
+          wanted.insert(file.path);
       }
     }
     if (wanted.empty()) return live;
@@ -211,13 +217,14 @@ class Compaction {
   FileRewrite rewrite_;
   std::vector<MergedFile> merged_;
   std::unique_ptr<DeletionVectorWriter> vectors_;
-  CompactionReport report_;           // of the last plan
+  CompactionReport report_;          // of the last plan
   std::set<std::string> committed_;  // files of ours that it names
 };
 
 }  // namespace
 
-std::optional<CompactionReport> compactSmallFiles(const std::shared_ptr<DeltaLog>& log, const CompactionRules& rules) {
+std::optional<CompactionReport> compactSmallFiles(const std::shared_ptr<DeltaLog>& log,
+                                                  const CompactionRules& rules) {
   const SnapshotPtr snapshot = log->require();
   checkWritable(snapshot->protocol(), snapshot->metadata(), log->table().uri());
   auto bins = chooseSmallFiles(*snapshot, rules);
@@ -229,18 +236,21 @@ std::optional<CompactionReport> compactSmallFiles(const std::shared_ptr<DeltaLog
 
 void compactSoon(const std::shared_ptr<DeltaLog>& log, const SnapshotPtr& committed) {
   const CompactionRules rules;
-  if ((committed->numFiles() < rules.minFiles && committed->files().totals().numDeletionVectors == 0) || committed->version() % rules.minFiles != 0) return;
+  if ((committed->numFiles() < rules.minFiles && committed->files().totals().numDeletionVectors == 0) ||
+      committed->version() % rules.minFiles != 0)
+    return;
   if (!tableFlag(committed->metadata(), "delta.autoOptimize.autoCompact", /*fallback=*/true)) return;
   log->runLatest(DeltaLog::Background::Compaction, [weak = std::weak_ptr(log), rules] {
     const auto alive = weak.lock();
     if (!alive) return;
     try {
       if (const auto report = compactSmallFiles(alive, rules)) {
-        logDebug("{} small files of {} became {} in version {}", report->numRemovedFiles, alive->table().uri(),
-                 report->numAddedFiles, report->version);
+        logDebug("{} small files of {} became {} in version {}", report->numRemovedFiles,
+                 alive->table().uri(), report->numAddedFiles, report->version);
       }
     } catch (...) {
-      logWarn("Small files of {} were not merged: {}", alive->table().uri(), currentExceptionAsError().message());
+      logWarn("Small files of {} were not merged: {}", alive->table().uri(),
+              currentExceptionAsError().message());
     }
   });
 }

@@ -18,8 +18,10 @@ DeletionVector allBut(const std::vector<int64_t>& rows, int64_t numRows) {
   others.reserve(static_cast<size_t>(numRows));
   size_t next = 0;
   for (int64_t row = 0; row < numRows; ++row) {
-    if (next < rows.size() && rows[next] == row) ++next;
-    else others.push_back(row);
+    if (next < rows.size() && rows[next] == row)
+      ++next;
+    else
+      others.push_back(row);
   }
   return inlineDeletionVector(*DeletedRows::none()->with(others));
 }
@@ -48,7 +50,8 @@ void ChangeFiles::write(const std::vector<LocatedRows>& earlier, const std::vect
     for (const LocatedRows& located : earlier) {
       AddFile file = located.file;
       file.deletionVector.reset();
-      if (static_cast<int64_t>(located.rows.size()) < located.numRows) file.deletionVector = allBut(located.rows, located.numRows);
+      if (static_cast<int64_t>(located.rows.size()) < located.numRows)
+        file.deletionVector = allBut(located.rows, located.numRows);
       writeRows(file, Side::Earlier, writer);
     }
     for (const AddFile& file : files) writeRows(file, Side::New, writer);
@@ -72,8 +75,10 @@ void ChangeFiles::writeRows(const AddFile& file, Side side, PartitionedWriter& w
     hasher_.hash(keys, rows->num_rows(), &hashes);
     arrow::StringBuilder types;
     for (const KeyHash& hash : hashes) {
-      if (side == Side::Earlier) throwIfFailed(types.Append(replaced_.insert(hash).second ? "update_preimage" : "delete"));
-      else throwIfFailed(types.Append(replaced_.contains(hash) ? "update_postimage" : "insert"));
+      if (side == Side::Earlier)
+        throwIfFailed(types.Append(replaced_.insert(hash).second ? "update_preimage" : "delete"));
+      else
+        throwIfFailed(types.Append(replaced_.contains(hash) ? "update_postimage" : "insert"));
     }
     const auto type = arrow::field(std::string(kChangeType), arrow::utf8());
     writer.write(valueOrThrow(rows->AddColumn(numColumns, type, valueOrThrow(types.Finish()))));

@@ -1,4 +1,5 @@
-// The change data files of an upsert: what delta.enableChangeDataFeed promises to readers of a table's changes.
+// The change data files of an upsert: what delta.enableChangeDataFeed promises to readers of a table's
+// changes.
 #pragma once
 
 #include <set>
@@ -13,13 +14,15 @@
 
 namespace thalweg::delta {
 
-// The earlier rows that leave the table as update_preimage (a second row of one key as delete), the new ones as update_postimage,
-// or insert where the key had no row. The files are taken away again unless handed over. Used by one thread.
+// The earlier rows that leave the table as update_preimage (a second row of one key as delete), the new ones
+// as update_postimage, or insert where the key had no row. The files are taken away again unless handed over.
+// Used by one thread.
 class ChangeFiles {
  public:
-  // `reading` and `writing` are of the table as the commit leaves it; `keyColumns` are indexes into its schema. Both layouts
-  // and the hasher must outlive this.
-  ChangeFiles(TableLayoutPtr reading, const DataFileLayout& writing, std::vector<int> keyColumns, const KeyHasher& hasher);
+  // `reading` and `writing` are of the table as the commit leaves it; `keyColumns` are indexes into its
+  // schema. Both layouts and the hasher must outlive this.
+  ChangeFiles(TableLayoutPtr reading, const DataFileLayout& writing, std::vector<int> keyColumns,
+              const KeyHasher& hasher);
   ~ChangeFiles();
   ChangeFiles(const ChangeFiles&) = delete;
   ChangeFiles& operator=(const ChangeFiles&) = delete;

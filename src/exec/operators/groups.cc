@@ -41,6 +41,16 @@ Arrays evaluateAll(const std::vector<ExpressionPtr>& expressions, const arrow::R
   return arrays;
 }
 
+void updateAll(const Aggregators& aggregators, const Aggregates& aggregates, std::span<const uint32_t> groups,
+               const arrow::RecordBatch& batch, const EvaluationContext& context) {
+  const Selection all = Selection::all(batch.num_rows());
+  for (size_t i = 0; i < aggregators.size(); ++i) {
+    const ExpressionPtr filter = aggregates[i]->filter();
+    const Selection counted = filter ? selectTrue(*filter, batch, all, context) : all;
+    aggregators[i]->update(groups, evaluateAll(aggregates[i]->arguments(), batch, counted, context), counted);
+  }
+}
+
 std::vector<uint32_t> allGroups(int64_t count) {
   std::vector<uint32_t> groups(static_cast<size_t>(count));
   std::iota(groups.begin(), groups.end(), 0U);
@@ -59,9 +69,7 @@ Groups::Groups(const std::vector<ExpressionPtr>& grouping, const Aggregates& agg
 void Groups::add(const arrow::RecordBatch& batch, const EvaluationContext& context) {
   const Selection all = Selection::all(batch.num_rows());
   number(evaluateAll(grouping_, batch, all, context), batch.num_rows());
-  for (size_t i = 0; i < aggregators_.size(); ++i) {
-    aggregators_[i]->update(groups_, evaluateAll(aggregates_[i]->children(), batch, all, context), all);
-  }
+  updateAll(aggregators_, aggregates_, groups_, batch, context);
 }
 
 void Groups::merge(Groups& other) {

@@ -20,6 +20,9 @@ Aggregators makeAggregators(const Aggregates& aggregates);
 std::vector<DataTypePtr> typesOf(const std::vector<ExpressionPtr>& expressions);
 std::vector<std::shared_ptr<arrow::Array>> evaluateAll(const std::vector<ExpressionPtr>& expressions, const arrow::RecordBatch& batch,
                                                        const Selection& selection, const EvaluationContext& context);
+// Adds a batch's rows to their groups: groups[row] is the group of row `row`.
+void updateAll(const Aggregators& aggregators, const Aggregates& aggregates, std::span<const uint32_t> groups,
+               const arrow::RecordBatch& batch, const EvaluationContext& context);
 // 0 … count − 1: all groups, or all rows.
 std::vector<uint32_t> allGroups(int64_t count);
 

@@ -9,6 +9,7 @@
 #include "exec/operators/aggregate.h"
 #include "exec/operators/collect_metrics.h"
 #include "exec/operators/event_time.h"
+#include "exec/operators/generate.h"
 #include "exec/operators/join.h"
 #include "exec/operators/project_filter.h"
 #include "exec/operators/scans.h"
@@ -24,6 +25,7 @@
 #include "expr/canonical.h"
 #include "plan/logical/collect_metrics.h"
 #include "plan/logical/event_time.h"
+#include "plan/logical/generate.h"
 #include "plan/logical/join.h"
 #include "types/column_metadata.h"
 
@@ -103,6 +105,12 @@ class Planner {
         const auto& window = static_cast<const LogicalTimeWindow&>(node);
         return planTimeWindow(window, window.spec());
       }
+      case LogicalKind::Generate: return planGenerate(static_cast<const LogicalGenerate&>(node));
+      case LogicalKind::Expand: {
+        std::vector<std::vector<ExpressionPtr>> projections = static_cast<const LogicalExpand&>(node).projections();
+        for (auto& projection : projections) projection = binder(node).bindAll(projection);
+        return std::make_shared<PhysicalExpand>(fullSchema(node.output()), std::move(projections), plan(*node.child()));
+      }
       case LogicalKind::EventTimeWatermark: return planWatermark(static_cast<const LogicalEventTimeWatermark&>(node));
       case LogicalKind::SessionWindow: {
         const auto& session = static_cast<const LogicalSessionWindow&>(node);
@@ -117,6 +125,17 @@ class Planner {
   }
 
  private:
+  PhysicalPtr planGenerate(const LogicalGenerate& node) const {
+    std::vector<int> kept;
+    for (const AttributePtr& column : node.kept()) {
+      const auto bound = binder(node).bind(column);
+      kept.push_back(static_cast<const BoundReference&>(*bound).ordinal());
+    }
+    std::vector<ExpressionPtr> arguments = binder(node).bindAll(node.generator()->children());
+    auto generator = std::static_pointer_cast<const GeneratorCall>(node.generator()->withChildren(std::move(arguments)));
+    return std::make_shared<PhysicalGenerate>(fullSchema(node.output()), std::move(generator), std::move(kept), plan(*node.child()));
+  }
+
   PhysicalPtr planJoin(const LogicalJoin& join) const {
     if (streaming_ && join.left()->isStreaming() && join.right()->isStreaming()) {
       const int operatorId = nextOperatorId_++;  // before the children's

@@ -4,6 +4,7 @@
 
 #include <arrow/api.h>
 
+#include "exec/state/hot_and_cold.h"
 #include "exec/state/in_blocks.h"
 
 namespace thalweg {
@@ -20,7 +21,6 @@ void AggregateState::restart() {
   table_ = BinaryKeyTable();
   aggregators_ = makeAggregators(layout_.aggregates);
   panes_.clear();
-  numInPanes_ = 0;
   panesAreStale_ = false;
   times_.clear();
   isStored_.clear();
@@ -84,7 +84,6 @@ void AggregateState::noteTime(std::optional<int64_t> time, uint32_t group) {
   times_[group] = time.value_or(kNoTime);
   if (!time) return;
   panes_.add(*time, group);
-  ++numInPanes_;
 }
 
 void AggregateState::merge(const GroupEntries& part, std::span<const uint32_t> entries) {
@@ -111,7 +110,6 @@ void AggregateState::merge(const GroupEntries& part, std::span<const uint32_t> e
 
 std::vector<uint32_t> AggregateState::takeExpired(int64_t watermarkMicros) {
   std::vector<uint32_t> expired = panes_.take(watermarkMicros);
-  numInPanes_ -= static_cast<int64_t>(expired.size());
   if (panesAreStale_) {
     std::sort(expired.begin(), expired.end());
     expired.erase(std::unique(expired.begin(), expired.end()), expired.end());
@@ -210,28 +208,7 @@ void AggregateState::changesWritten() {
 }
 
 StateEntries AggregateState::entries() const {
-  return [this](const std::function<void(std::string_view, std::string_view)>& put) {
-    const std::vector<uint32_t> groups = table_.sortedNumbers();
-    BinaryRows values;
-    size_t next = 0, encodedEnd = 0;
-    const auto putNext = [&] {
-      if (next == encodedEnd) {
-        encodedEnd = std::min(groups.size(), next + kBlockSize);
-        values.clear();
-        encodeValues(std::span(groups).subspan(next, encodedEnd - next), &values);
-      }
-      put(table_.key(groups[next]), values[values.size() - (encodedEnd - next)]);
-      ++next;
-    };
-    if (cold_ != nullptr) {
-      cold_->forEach([&](std::string_view key, std::string_view value) {
-        while (next < groups.size() && table_.key(groups[next]) < key) putNext();
-        put(key, value);
-        return true;
-      });
-    }
-    while (next < groups.size()) putNext();
-  };
+  return hotAndCold(table_, cold_, [this](std::span<const uint32_t> groups, BinaryRows* out) { encodeValues(groups, out); });
 }
 
 }  // namespace thalweg

@@ -74,7 +74,6 @@ class AggregateState final : public StorePartition {
   // Groups by event time. One that went to the cold tier is left there, and its number may be another's by now: what comes
   // out counts only where it is live and `times_` agrees.
   ExpiryPanes panes_;
-  int64_t numInPanes_ = 0;
   bool panesAreStale_ = false;
   std::vector<int64_t> times_;  // by group, where there is an event time
   // Of each group number: is it in the files, did this batch change it, was it used since the clock's hand came by?

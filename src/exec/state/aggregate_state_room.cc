@@ -95,12 +95,11 @@ void AggregateState::coolDown() {
   }
   inBlocks<uint32_t>(cooled, [&](std::span<const uint32_t> block) { moveToCold(block); });
   cold_->flush();
-  if (numInPanes_ > 2 * table_.size()) rebuildPanes();
+  if (panes_.size() > 2 * table_.size()) rebuildPanes();
 }
 
 void AggregateState::rebuildPanes() {
   panes_.clear();
-  numInPanes_ = 0;
   panesAreStale_ = false;
   for (const uint32_t group : table_.liveNumbers()) noteTime(timeOf(group), group);
 }

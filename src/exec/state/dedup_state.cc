@@ -4,6 +4,7 @@
 
 #include <arrow/api.h>
 
+#include "exec/state/hot_and_cold.h"
 #include "exec/state/in_blocks.h"
 #include "types/arrow_result.h"
 
@@ -11,6 +12,11 @@ namespace thalweg {
 namespace {
 
 using Keep = DedupStateLayout::Keep;
+
+// Of a key, beside its bytes: its slots, flag, end and pane.
+constexpr int64_t kKeyBytes = 52;
+// While loading: less is not worth a visit to the disk.
+constexpr int64_t kLeastLoaded = 1 << 20;
 
 SchemaPtr valueSchema(Keep keep) {
   if (keep == Keep::UntilExpiry) return DataType::structOf({{"expiresAtMicros", longType(), false}});
@@ -27,14 +33,25 @@ DedupStateLayout::DedupStateLayout(std::vector<StructField> keyFields, Keep keep
       eventTime(eventTimeKey),
       keyEncoder(fieldTypes(*key), BinaryRowEncoder::Floats::Normalize) {}
 
+void DedupState::setRoom(ColdPartition* cold, int64_t bytes) {
+  cold_ = cold;
+  room_ = bytes;
+}
+
+int64_t DedupState::bytesOfLive() const {
+  return table_.keyBytes() + table_.size() * kKeyBytes;
+}
+
 void DedupState::restart() {
   table_ = BinaryKeyTable();
   ends_.clear();
   panes_.clear();
+  panesAreStale_ = false;
   isAdded_.clear();
   added_.clear();
   removedKeys_.clear();
   loadedValues_.clear();
+  if (cold_ != nullptr) cold_->clear();
 }
 
 void DedupState::apply(const StateChange& change) {
@@ -42,17 +59,42 @@ void DedupState::apply(const StateChange& change) {
   const uint32_t number = table_.findOrAdd(change.key, &added);
   if (change.kind == StateChange::Kind::Remove) {
     table_.remove(number);
+    std::string ignored;
+    if (cold_ != nullptr) cold_->take(change.key, &ignored);
     return;
   }
-  if (layout_.keep != Keep::UntilExpiry) return;
-  if (number >= loadedValues_.size()) loadedValues_.resize(number + 1);
-  loadedValues_[number].assign(change.value);
+  if (layout_.keep == Keep::UntilExpiry) {
+    if (number >= loadedValues_.size()) loadedValues_.resize(number + 1);
+    loadedValues_[number].assign(change.value);
+  }
+  if (added && bytesOfLive() > std::max(room_, kLeastLoaded)) moveLoadedToCold();
 }
 
 void DedupState::finishLoad() {
   resize();
   if (layout_.keep != Keep::Always) noteLoadedEnds();
-  loadedValues_ = {};
+  loadedValues_ = std::vector<std::string>();
+  if (numCold() == 0) return;
+  // What the change files say is newer than what went to the cold tier before them.
+  std::string ignored;
+  for (const uint32_t number : table_.liveNumbers()) cold_->take(table_.key(number), &ignored);
+  cold_->flush();
+}
+
+// Of a key that older files had too, what they said goes.
+void DedupState::moveLoadedToCold() {
+  resize();
+  if (layout_.keep != Keep::Always) noteLoadedEnds();
+  const std::vector<uint32_t> numbers = table_.liveNumbers();
+  std::string ignored;
+  for (const uint32_t number : numbers) cold_->take(table_.key(number), &ignored);
+  cold_->flush();
+  moveToCold(numbers);
+  table_ = BinaryKeyTable();
+  ends_.clear();
+  panes_.clear();
+  panesAreStale_ = false;
+  loadedValues_.clear();
 }
 
 void DedupState::noteLoadedEnds() {
@@ -83,11 +125,11 @@ void DedupState::noteLoadedEnds() {
 void DedupState::resize() {
   const auto count = static_cast<size_t>(table_.numbersEnd());
   if (isAdded_.size() < count) isAdded_.resize(count);
-  if (layout_.keep == Keep::UntilExpiry && ends_.size() < count) ends_.resize(count);
+  if (layout_.keep != Keep::Always && ends_.size() < count) ends_.resize(count, kNoEnd);
 }
 
 void DedupState::noteEnd(uint32_t number, int64_t endMicros) {
-  if (layout_.keep == Keep::UntilExpiry) ends_[number] = endMicros;
+  ends_[number] = endMicros;
   panes_.add(endMicros, number);
 }
 
@@ -99,14 +141,72 @@ void DedupState::add(std::span<const std::string_view> keys, std::span<const std
   for (const uint32_t i : *added) {
     isAdded_[numbers[i]] = 1;
     added_.push_back(numbers[i]);
-    if (ends[i]) noteEnd(numbers[i], *ends[i]);
+    if (ends[i])
+      noteEnd(numbers[i], *ends[i]);
+    else if (layout_.keep != Keep::Always)
+      ends_[numbers[i]] = kNoEnd;
+  }
+}
+
+void DedupState::lookUp(std::span<const std::string_view> keys, std::vector<uint8_t>* known) const {
+  table_.contains(keys, known);
+  if (numCold() == 0) return;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!(*known)[i]) (*known)[i] = cold_->contains(keys[i]);
   }
 }
 
 int64_t DedupState::removeEnded(int64_t watermarkMicros) {
-  const std::vector<uint32_t> ended = panes_.take(watermarkMicros);
-  for (const uint32_t number : ended) remove(number);
-  return static_cast<int64_t>(ended.size());
+  int64_t numRemoved = 0;
+  for (const uint32_t number : panes_.take(watermarkMicros)) {
+    if (panesAreStale_ && (!table_.isLive(number) || ends_[number] > watermarkMicros)) continue;
+    remove(number);
+    ++numRemoved;
+  }
+  if (numCold() == 0) return numRemoved;
+  cold_->takeUntil(watermarkMicros, [&](std::string_view key, std::string_view) {
+    removedKeys_.emplace_back(key);
+    ++numRemoved;
+  });
+  return numRemoved;
+}
+
+void DedupState::coolDown() {
+  if (bytesOfLive() <= room_) return;
+  int64_t excess = bytesOfLive() - room_ / 4 * 3;
+  std::vector<uint32_t> numbers;
+  for (int64_t left = table_.numbersEnd(); left > 0 && excess > 0; --left) {
+    hand_ = hand_ + 1 < table_.numbersEnd() ? hand_ + 1 : 0;
+    if (!table_.isLive(hand_)) continue;
+    excess -= kKeyBytes + static_cast<int64_t>(table_.key(hand_).size());
+    numbers.push_back(hand_);
+  }
+  moveToCold(numbers);
+  for (const uint32_t number : numbers) table_.remove(number);
+  panesAreStale_ = true;
+  if (panes_.size() > 2 * table_.size()) rebuildPanes();
+}
+
+void DedupState::rebuildPanes() {
+  panes_.clear();
+  panesAreStale_ = false;
+  if (layout_.keep == Keep::Always) return;
+  for (const uint32_t number : table_.liveNumbers()) {
+    if (ends_[number] != kNoEnd) panes_.add(ends_[number], number);
+  }
+}
+
+void DedupState::moveToCold(std::span<const uint32_t> numbers) {
+  BinaryRows values;
+  inBlocks(numbers, [&](std::span<const uint32_t> block) {
+    values.clear();
+    encodeValues(block, &values);
+    for (size_t i = 0; i < block.size(); ++i) {
+      const bool ends = layout_.keep != Keep::Always && ends_[block[i]] != kNoEnd;
+      cold_->put(table_.key(block[i]), values[i], ends ? std::optional(ends_[block[i]]) : std::nullopt);
+    }
+  });
+  cold_->flush();
 }
 
 void DedupState::remove(uint32_t number) {
@@ -146,17 +246,11 @@ void DedupState::changesWritten() {
   added_.clear();
   removedKeys_.clear();
   addedValues_.clear();
+  coolDown();
 }
 
 StateEntries DedupState::entries() const {
-  return [this](const std::function<void(std::string_view, std::string_view)>& put) {
-    BinaryRows values;
-    inBlocks(std::span<const uint32_t>(table_.sortedNumbers()), [&](std::span<const uint32_t> block) {
-      values.clear();
-      encodeValues(block, &values);
-      for (size_t i = 0; i < block.size(); ++i) put(table_.key(block[i]), values[i]);
-    });
-  };
+  return hotAndCold(table_, cold_, [this](std::span<const uint32_t> numbers, BinaryRows* out) { encodeValues(numbers, out); });
 }
 
 int64_t DedupState::memoryBytes() const {

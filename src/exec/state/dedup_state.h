@@ -32,25 +32,25 @@ struct DedupStateLayout {
   BinaryRowEncoder keyEncoder;
 };
 
-// Key numbers are the table's. Used by one thread, but lookUp().
+// Key numbers are the table's; keys that have no room are in the cold tier alone, and stay there until they end. Used by one
+// thread, but lookUp().
 class DedupState final : public StorePartition {
  public:
   // The layout outlives it.
   explicit DedupState(const DedupStateLayout& layout) : layout_(layout) {}
 
+  void setRoom(ColdPartition* cold, int64_t bytes) override;
   void restart() override;
   void apply(const StateChange& change) override;
   void finishLoad() override;
   std::vector<StateChange> changes() override;
   void changesWritten() override;
   StateEntries entries() const override;
-  int64_t numKeys() const override { return table_.size(); }
+  int64_t numKeys() const override { return table_.size() + numCold(); }
   int64_t memoryBytes() const override;
 
   // (*known)[i] = is keys[i] there? Any number of threads at once, while nobody changes the state.
-  void lookUp(std::span<const std::string_view> keys, std::vector<uint8_t>* known) const {
-    table_.contains(keys, known);
-  }
+  void lookUp(std::span<const std::string_view> keys, std::vector<uint8_t>* known) const;
   // `added` gets the i of new keys. ends[i]: the watermark with which keys[i] may be forgotten; none: never.
   void add(std::span<const std::string_view> keys, std::span<const std::optional<int64_t>> ends,
            std::vector<uint32_t>* added);
@@ -61,6 +61,13 @@ class DedupState final : public StorePartition {
   int64_t removeEnded(int64_t watermarkMicros);
 
  private:
+  static constexpr int64_t kNoEnd = INT64_MAX;
+  int64_t numCold() const { return cold_ == nullptr ? 0 : cold_->numKeys(); }
+  int64_t bytesOfLive() const;
+  void coolDown();
+  void rebuildPanes();
+  void moveToCold(std::span<const uint32_t> numbers);
+  void moveLoadedToCold();
   void resize();
   void noteEnd(uint32_t number, int64_t endMicros);
   void noteLoadedEnds();
@@ -69,13 +76,20 @@ class DedupState final : public StorePartition {
 
   const DedupStateLayout& layout_;
   BinaryKeyTable table_;
-  std::vector<int64_t> ends_;     // by key, where the files keep them
-  ExpiryPanes panes_;             // keys by their ends
+  std::vector<int64_t> ends_;     // by key, where keys end
+  // Keys by their ends. One that went to the cold tier is left there, and its number may be another's by now: what comes out
+  // counts only where it is live and `ends_` agrees.
+  ExpiryPanes panes_;
+  bool panesAreStale_ = false;
   std::vector<uint8_t> isAdded_;  // by key: not in the files yet
   std::vector<uint32_t> added_;
   std::vector<std::string> removedKeys_;   // that the files have
   std::vector<std::string> loadedValues_;  // while loading, by key
   BinaryRows addedValues_;
+
+  ColdPartition* cold_ = nullptr;
+  int64_t room_ = INT64_MAX;
+  uint32_t hand_ = 0;  // where the search for keys to move to the cold tier goes on
 };
 
 }  // namespace thalweg

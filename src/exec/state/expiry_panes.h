@@ -16,6 +16,7 @@ class ExpiryPanes {
   // The numbers whose time is not after the watermark. They are no longer there.
   std::vector<uint32_t> take(int64_t watermarkMicros);
   void clear();
+  int64_t size() const { return numEntries_; }
   int64_t memoryBytes() const;
 
  private:

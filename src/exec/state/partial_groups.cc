@@ -62,8 +62,7 @@ void PartialGroups::add(const arrow::RecordBatch& batch, const EvaluationContext
     number(evaluateAll(grouping_, batch, all, context), batch.num_rows());
   else
     groups_.assign(static_cast<size_t>(batch.num_rows()), 0);
-  for (size_t i = 0; i < aggregators_.size(); ++i)
-    aggregators_[i]->update(groups_, evaluateAll(layout_.aggregates[i]->children(), batch, all, context), all);
+  updateAll(aggregators_, layout_.aggregates, groups_, batch, context);
 }
 
 // groups_ = the group of each row with these keys.

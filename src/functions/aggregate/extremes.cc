@@ -8,44 +8,44 @@
 namespace thalweg {
 namespace {
 
-// Numbers and times: no allocation a group.
+// Plain values: no allocation a group.
 template <typename Type>
-class FixedExtreme final : public Aggregator {
+class PlainExtreme final : public Aggregator {
  public:
-  using Value = typename Type::c_type;
-  using Array = typename arrow::TypeTraits<Type>::ArrayType;
+  using Value = GroupValue<Type>;
+  using View = typename Value::View;
 
-  FixedExtreme(DataTypePtr type, bool least) : type_(std::move(type)), least_(least) {}
+  PlainExtreme(DataTypePtr type, bool least) : type_(std::move(type)), least_(least) {}
   void resize(int64_t numGroups) override {
     values_.resize(static_cast<size_t>(numGroups));
     isSet_.resize(static_cast<size_t>(numGroups));
   }
 
   void update(GroupsOfRows groups, const Arrays& arguments, const Selection& selection) override {
-    const auto& values = static_cast<const Array&>(*arguments[0]);
+    const arrow::Array& values = *arguments[0];
     selection.forEach([&](int64_t row) {
-      if (values.IsValid(row)) offer(groups[static_cast<size_t>(row)], values.Value(row));
+      if (values.IsValid(row)) offer(groups[static_cast<size_t>(row)], Value::read(values, row));
     });
   }
 
   void merge(GroupsOfRows from, GroupsOfRows to, const Aggregator& other) override {
-    const auto& that = static_cast<const FixedExtreme&>(other);
+    const auto& that = static_cast<const PlainExtreme&>(other);
     for (size_t i = 0; i < from.size(); ++i) {
-      if (that.isSet_[from[i]]) offer(to[i], that.values_[from[i]]);
+      if (that.isSet_[from[i]]) offer(to[i], View(that.values_[from[i]]));
     }
   }
 
   std::shared_ptr<arrow::Array> finish(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
-    using Builder = typename arrow::TypeTraits<Type>::BuilderType;
-    Builder builder(toArrowType(*type_), pool);
-    throwIfFailed(builder.Reserve(static_cast<int64_t>(groups.size())));
+    std::unique_ptr<arrow::ArrayBuilder> builder;
+    throwIfFailed(arrow::MakeBuilder(pool, toArrowType(*type_), &builder));
+    throwIfFailed(builder->Reserve(static_cast<int64_t>(groups.size())));
     for (const uint32_t group : groups) {
       if (isSet_[group])
-        builder.UnsafeAppend(values_[group]);
+        appendStored<Type>(values_[group], builder.get());
       else
-        builder.UnsafeAppendNull();
+        throwIfFailed(builder->AppendNull());
     }
-    return valueOrThrow(builder.Finish());
+    return valueOrThrow(builder->Finish());
   }
 
   void reset(GroupsOfRows groups) override { clear(groups, &isSet_); }
@@ -58,63 +58,102 @@ class FixedExtreme final : public Aggregator {
   }
 
  private:
-  // Spark's order: NaN is the greatest number, the signs of zero are equal.
-  static bool isLess(Value a, Value b) {
-    if constexpr (std::is_floating_point_v<Value>)
+  // Spark's order: NaN is the greatest number, the signs of zero are equal; strings by their bytes.
+  static bool isLess(const View& a, const View& b) {
+    if constexpr (std::is_floating_point_v<View>)
       return a < b || (!std::isnan(a) && std::isnan(b));
     else
       return a < b;
   }
-  void offer(uint32_t group, Value value) {
-    if (isSet_[group] && !(least_ ? isLess(value, values_[group]) : isLess(values_[group], value))) return;
+  void offer(uint32_t group, const View& value) {
+    if (isSet_[group]) {
+      const View held(values_[group]);
+      if (!(least_ ? isLess(value, held) : isLess(held, value))) return;
+    }
     values_[group] = value;
     isSet_[group] = 1;
   }
 
   DataTypePtr type_;
   bool least_;
-  std::vector<Value> values_;
+  std::vector<typename Value::Stored> values_;
   std::vector<uint8_t> isSet_;
 };
 
-// Keeps, for each group, the scalar that won so far and its encoded key.
+// The orderings that won so far, encoded so that their bytes compare as they do.
+class OrderingKeys {
+ public:
+  OrderingKeys(const DataTypePtr& type, bool least) : encoder_({{type}}), least_(least) {}
+  void resize(int64_t numGroups) {
+    keys_.resize(static_cast<size_t>(numGroups));
+    isSet_.resize(static_cast<size_t>(numGroups));
+  }
+  bool isSet(uint32_t group) const { return isSet_[group]; }
+  // True where the row's value beats the group's, or equals it and `ties` says that this is enough; it is
+  // then taken.
+  bool offer(uint32_t group, const Arrays& column, int64_t row, bool ties) {
+    key_.clear();
+    encoder_.append(column, row, &key_);
+    return offerKey(group, key_, ties);
+  }
+  bool offerFrom(uint32_t group, const OrderingKeys& other, uint32_t from, bool ties) {
+    return offerKey(group, other.keys_[from], ties);
+  }
+  void reset(GroupsOfRows groups) {
+    clear(groups, &keys_);
+    clear(groups, &isSet_);
+  }
+
+ private:
+  bool offerKey(uint32_t group, const std::string& key, bool ties) {
+    if (isSet_[group]) {
+      const int order = key.compare(keys_[group]);
+      if (order == 0 ? !ties : (order < 0) != least_) return false;
+    }
+    keys_[group] = key;
+    isSet_[group] = 1;
+    return true;
+  }
+  KeyEncoder encoder_;
+  bool least_;
+  std::vector<std::string> keys_;
+  std::vector<uint8_t> isSet_;
+  std::string key_;
+};
+
+// Of types that only their encoding can compare.
 class Extreme final : public Aggregator {
  public:
-  Extreme(DataTypePtr type, bool least) : type_(std::move(type)), least_(least), encoder_({{type_}}) {}
+  Extreme(const DataTypePtr& type, bool least)
+      : type_(type), least_(least), keys_(type, least), values_(GroupValues::make(type)) {}
   void resize(int64_t numGroups) override {
-    keys_.resize(static_cast<size_t>(numGroups));
-    values_.resize(static_cast<size_t>(numGroups));
+    keys_.resize(numGroups);
+    values_->resize(numGroups);
   }
 
   void update(GroupsOfRows groups, const Arrays& arguments, const Selection& selection) override {
-    std::string key;
     selection.forEach([&](int64_t row) {
-      if (arguments[0]->IsNull(row)) return;
-      key.clear();
-      encoder_.append(arguments, row, &key);
       const uint32_t group = groups[static_cast<size_t>(row)];
-      if (!better(key, group)) return;
-      keys_[group] = key;
-      values_[group] = valueOrThrow(arguments[0]->GetScalar(row));
+      if (arguments[0]->IsValid(row) && keys_.offer(group, arguments, row, false))
+        values_->set(group, *arguments[0], row);
     });
   }
 
   void merge(GroupsOfRows from, GroupsOfRows to, const Aggregator& other) override {
     const auto& that = static_cast<const Extreme&>(other);
     for (size_t i = 0; i < from.size(); ++i) {
-      if (!that.values_[from[i]] || !better(that.keys_[from[i]], to[i])) continue;
-      keys_[to[i]] = that.keys_[from[i]];
-      values_[to[i]] = that.values_[from[i]];
+      if (that.keys_.isSet(from[i]) && keys_.offerFrom(to[i], that.keys_, from[i], false))
+        values_->copy(to[i], *that.values_, from[i]);
     }
   }
 
   std::shared_ptr<arrow::Array> finish(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
-    return scalars(*type_, values_, groups, pool);
+    return values_->column(groups, pool);
   }
 
   void reset(GroupsOfRows groups) override {
-    clear(groups, &keys_);
-    clear(groups, &values_);
+    keys_.reset(groups);
+    values_->reset(groups);
   }
   std::vector<StructField> bufferFields() const override { return {{least_ ? "min" : "max", type_, true}}; }
   Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
@@ -125,109 +164,82 @@ class Extreme final : public Aggregator {
   }
 
  private:
-  bool better(const std::string& key, uint32_t group) const {
-    return !values_[group] || (least_ ? key < keys_[group] : key > keys_[group]);
-  }
   DataTypePtr type_;
   bool least_;
-  KeyEncoder encoder_;
-  std::vector<std::string> keys_;
-  std::vector<std::shared_ptr<arrow::Scalar>> values_;
+  OrderingKeys keys_;
+  std::unique_ptr<GroupValues> values_;
 };
 
 // Keeps, for each group, the value whose ordering won so far; of equal orderings the last one, as Spark does.
 class ExtremeBy final : public Aggregator {
  public:
-  ExtremeBy(DataTypePtr type, DataTypePtr ordering, bool least)
-      : type_(std::move(type)),
-        orderingType_(std::move(ordering)),
-        least_(least),
-        encoder_({{orderingType_}}) {}
+  ExtremeBy(const DataTypePtr& type, const DataTypePtr& ordering, bool least)
+      : type_(type),
+        orderingType_(ordering),
+        keys_(ordering, least),
+        values_(GroupValues::make(type)),
+        orderings_(GroupValues::make(ordering)) {}
   void resize(int64_t numGroups) override {
-    keys_.resize(static_cast<size_t>(numGroups));
-    values_.resize(static_cast<size_t>(numGroups));
-    orderings_.resize(static_cast<size_t>(numGroups));
+    keys_.resize(numGroups);
+    values_->resize(numGroups);
+    orderings_->resize(numGroups);
   }
 
   void update(GroupsOfRows groups, const Arrays& arguments, const Selection& selection) override {
     const Arrays ordering = {arguments[1]};
-    std::string key;
     selection.forEach([&](int64_t row) {
       if (ordering[0]->IsNull(row)) return;
-      key.clear();
-      encoder_.append(ordering, row, &key);
       const uint32_t group = groups[static_cast<size_t>(row)];
-      if (!better(key, group)) return;
-      keys_[group] = key;
-      values_[group] = valueOrThrow(arguments[0]->GetScalar(row));
-      orderings_[group] = valueOrThrow(ordering[0]->GetScalar(row));
+      if (!keys_.offer(group, ordering, row, true)) return;
+      values_->set(group, *arguments[0], row);
+      orderings_->set(group, *ordering[0], row);
     });
   }
 
   void merge(GroupsOfRows from, GroupsOfRows to, const Aggregator& other) override {
     const auto& that = static_cast<const ExtremeBy&>(other);
     for (size_t i = 0; i < from.size(); ++i) {
-      if (!that.orderings_[from[i]] || !better(that.keys_[from[i]], to[i])) continue;
-      keys_[to[i]] = that.keys_[from[i]];
-      values_[to[i]] = that.values_[from[i]];
-      orderings_[to[i]] = that.orderings_[from[i]];
+      if (!that.keys_.isSet(from[i]) || !keys_.offerFrom(to[i], that.keys_, from[i], true)) continue;
+      values_->copy(to[i], *that.values_, from[i]);
+      orderings_->copy(to[i], *that.orderings_, from[i]);
     }
   }
 
   std::shared_ptr<arrow::Array> finish(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
-    return scalars(*type_, values_, groups, pool);
+    return values_->column(groups, pool);
   }
 
   void reset(GroupsOfRows groups) override {
-    clear(groups, &keys_);
-    clear(groups, &values_);
-    clear(groups, &orderings_);
+    keys_.reset(groups);
+    values_->reset(groups);
+    orderings_->reset(groups);
   }
   std::vector<StructField> bufferFields() const override {
     return {{"valueWithExtremumOrdering", type_, true}, {"extremumOrdering", orderingType_, true}};
   }
   Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
-    return {finish(groups, pool), scalars(*orderingType_, orderings_, groups, pool)};
+    return {finish(groups, pool), orderings_->column(groups, pool)};
   }
   void loadBuffers(GroupsOfRows groups, const Arrays& buffers) override {
     update(groups, buffers, Selection::all(static_cast<int64_t>(groups.size())));
   }
 
  private:
-  bool better(const std::string& key, uint32_t group) const {
-    return !orderings_[group] || (least_ ? key <= keys_[group] : key >= keys_[group]);
-  }
   DataTypePtr type_, orderingType_;
-  bool least_;
-  KeyEncoder encoder_;
-  std::vector<std::string> keys_;  // encoded orderings
-  std::vector<std::shared_ptr<arrow::Scalar>> values_, orderings_;
+  OrderingKeys keys_;
+  std::unique_ptr<GroupValues> values_, orderings_;
 };
 
 }  // namespace
 
 std::unique_ptr<Aggregator> makeExtreme(const DataTypePtr& type, bool least) {
-  switch (type->id()) {
-    case TypeId::Byte:
-      return std::make_unique<FixedExtreme<arrow::Int8Type>>(type, least);
-    case TypeId::Short:
-      return std::make_unique<FixedExtreme<arrow::Int16Type>>(type, least);
-    case TypeId::Int:
-      return std::make_unique<FixedExtreme<arrow::Int32Type>>(type, least);
-    case TypeId::Long:
-      return std::make_unique<FixedExtreme<arrow::Int64Type>>(type, least);
-    case TypeId::Float:
-      return std::make_unique<FixedExtreme<arrow::FloatType>>(type, least);
-    case TypeId::Double:
-      return std::make_unique<FixedExtreme<arrow::DoubleType>>(type, least);
-    case TypeId::Date:
-      return std::make_unique<FixedExtreme<arrow::Date32Type>>(type, least);
-    case TypeId::Timestamp:
-    case TypeId::TimestampNtz:
-      return std::make_unique<FixedExtreme<arrow::TimestampType>>(type, least);
-    default:
-      return std::make_unique<Extreme>(type, least);
-  }
+  return withStoredType(type->id(),
+                        [&]<typename Type>(std::type_identity<Type>) -> std::unique_ptr<Aggregator> {
+                          if constexpr (std::is_void_v<Type>)
+                            return std::make_unique<Extreme>(type, least);
+                          else
+                            return std::make_unique<PlainExtreme<Type>>(type, least);
+                        });
 }
 
 std::unique_ptr<Aggregator> makeExtremeBy(const DataTypePtr& type, const DataTypePtr& ordering, bool least) {

@@ -76,7 +76,7 @@ LogicalPtr RelationAnalyzer::analyzeKind(const proto::Relation& relation) {
     case proto::Relation::kWithWatermark: return withWatermark(relation);
     case proto::Relation::kCollectMetrics: return collectMetrics(relation);
     case proto::Relation::kJoin: return join(relation.join());
-    case proto::Relation::kLateralJoin: throw unsupported("A lateral join");
+    case proto::Relation::kLateralJoin: return lateralJoin(relation.lateral_join());
     case proto::Relation::kAsOfJoin: throw unsupported("An as-of join");
     case proto::Relation::kCatalog: return context_.catalogQuery(relation.catalog());
     case proto::Relation::kSample: throw unsupported("sample");

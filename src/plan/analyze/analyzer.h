@@ -38,6 +38,8 @@ struct AnalyzerContext {
   std::function<std::string(const std::string& hash)> cachedArtifact;
   // The rows that a show_string relation draws: runs the plan. Bound by the session, for drawing needs results.
   std::function<LogicalPtr(const LogicalPtr& plan, int numRows, int truncate, bool vertical)> drawRows;
+  // The rows of a plan that analysis itself needs (the values of a pivot's column): runs it.
+  std::function<std::vector<std::shared_ptr<arrow::RecordBatch>>(const LogicalPtr& plan)> collectRows;
 };
 
 // Resolves one plan. Used once, by one thread; throws Error (AnalysisException kinds) naming what does not resolve.

@@ -6,6 +6,7 @@
 #include "expr/aggregate.h"
 #include "expr/canonical.h"
 #include "expr/cast/cast.h"
+#include "expr/generator.h"
 #include "plan/analyze/literals.h"
 #include "plan/analyze/proto_types.h"
 #include "sql/message_ptr.h"
@@ -52,6 +53,8 @@ ExpressionPtr ExpressionAnalyzer::resolve(const proto::Expression& message) cons
       const auto& call = message.unresolved_function();
       std::vector<const proto::Expression*> arguments;
       for (const auto& argument : call.arguments()) arguments.push_back(&argument);
+      // A function of the DataFrame API that SQL does not have. (Texts leave their positions.)
+      if (message.common().origin().has_jvm_origin() && equalsIgnoreCase(call.function_name(), "product")) throwUnknownFunction("product");
       return resolveCall(call.function_name(), arguments, call.is_distinct());
     }
     case proto::Expression::kCallFunction: {
@@ -66,10 +69,13 @@ ExpressionPtr ExpressionAnalyzer::resolve(const proto::Expression& message) cons
     }
     case proto::Expression::kAlias: {
       const auto& alias = message.alias();
-      if (alias.name_size() != 1) throw unsupported("An alias of several names");
+      const ExpressionPtr child = resolve(alias.expr());
+      if (child->kind() == ExpressionKind::Generator)
+        return static_cast<const GeneratorCall&>(*child).withNames({alias.name().begin(), alias.name().end()});
+      if (alias.name_size() != 1) throw unsupported("An alias of several names for one value");
       std::optional<std::string> metadata;
       if (alias.has_metadata()) metadata = alias.metadata();
-      return std::make_shared<Alias>(resolve(alias.expr()), alias.name(0), nextExpressionId(), metadata);
+      return std::make_shared<Alias>(child, alias.name(0), nextExpressionId(), metadata);
     }
     case proto::Expression::kCast: return resolveCast(message);
     case proto::Expression::kSortOrder: {
@@ -140,12 +146,12 @@ std::vector<ExpressionPtr> ExpressionAnalyzer::resolveList(const google::protobu
 }
 
 ExpressionPtr ExpressionAnalyzer::resolveCall(const std::string& name, const std::vector<const proto::Expression*>& arguments,
-                                              bool distinct) const {
+                                              bool distinct, std::vector<ExpressionPtr> withinGroup) const {
   if (ExpressionPtr value = sessionValue(name, arguments.size(), context_)) return value;
   if (prefer_ == Prefer::Aliases && isAggregateFunction(name)) {
-    return ExpressionAnalyzer(scope_, context_, aliases_).resolveCall(name, arguments, distinct);
+    return ExpressionAnalyzer(scope_, context_, aliases_).resolveCall(name, arguments, distinct, std::move(withinGroup));
   }
-  FunctionCall call{name, {}, distinct};
+  FunctionCall call{name, {}, distinct, std::move(withinGroup)};
   for (const proto::Expression* argument : arguments) {
     if (argument->has_unresolved_star()) {
       // count(*) counts rows; elsewhere a star stands for its columns.
@@ -159,6 +165,12 @@ ExpressionPtr ExpressionAnalyzer::resolveCall(const std::string& name, const std
       continue;
     }
     call.arguments.push_back(resolve(*argument));
+    if (containsGenerator(*call.arguments.back())) {
+      const std::string text = "\"" + toLowerAscii(name) + "(" + call.arguments.back()->toString() + ")\"";
+      throw Error("UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS",
+                  "A generator is an item of a select list by itself, not a part of " + text + "; select it first, then compute.",
+                  {{"expression", text}});
+    }
   }
   return resolveFunction(call, context_.functions);
 }
@@ -166,13 +178,19 @@ ExpressionPtr ExpressionAnalyzer::resolveCall(const std::string& name, const std
 ExpressionPtr ExpressionAnalyzer::resolveExtension(const proto::Expression& message) const {
   messages::SqlFunctionCall extended;
   if (!sql::unpackExtension(message.extension(), &extended)) throw unsupported("An expression of this kind");
-  if (extended.has_filter()) throw unsupported("FILTER (WHERE …) of an aggregate function");
-  if (extended.within_group_size() > 0) throw unsupported("WITHIN GROUP");
-  proto::Expression function = extended.function();
-  if (extended.ignore_nulls()) {
-    function.mutable_unresolved_function()->add_arguments()->mutable_literal()->set_boolean(true);
+  proto::Expression plain = extended.function();
+  auto& call = *plain.mutable_unresolved_function();
+  if (extended.ignore_nulls()) call.add_arguments()->mutable_literal()->set_boolean(true);
+  std::vector<ExpressionPtr> withinGroup;
+  for (const auto& order : extended.within_group()) {
+    proto::Expression one;
+    *one.mutable_sort_order() = order;
+    withinGroup.push_back(resolve(one));
   }
-  return resolve(function);
+  std::vector<const proto::Expression*> arguments;
+  for (const auto& argument : call.arguments()) arguments.push_back(&argument);
+  const ExpressionPtr function = resolveCall(call.function_name(), arguments, call.is_distinct(), std::move(withinGroup));
+  return extended.has_filter() ? withFilter(function, resolve(extended.filter())) : function;
 }
 
 std::vector<ExpressionPtr> ExpressionAnalyzer::expandExcept(const messages::SqlStarExcept& except) const {
@@ -223,7 +241,8 @@ std::vector<ExpressionPtr> ExpressionAnalyzer::resolveNamed(const proto::Express
 ExpressionPtr named(const ExpressionPtr& expression) {
   switch (expression->kind()) {
     case ExpressionKind::Attribute:
-    case ExpressionKind::Alias: return expression;
+    case ExpressionKind::Alias:
+    case ExpressionKind::Generator: return expression;
     case ExpressionKind::Field:
       return std::make_shared<Alias>(expression, static_cast<const FieldAccess&>(*expression).fieldName());
     case ExpressionKind::Cast: {
@@ -239,6 +258,31 @@ ExpressionPtr named(const ExpressionPtr& expression) {
     default: break;
   }
   return std::make_shared<Alias>(expression, expression->toString());
+}
+
+ExpressionPtr withFilter(const ExpressionPtr& expression, const ExpressionPtr& filter) {
+  const std::string text = "\"" + filter->toString() + "\"";
+  if (containsAggregate(*filter)) {
+    throw Error("INVALID_AGGREGATE_FILTER.CONTAINS_AGGREGATE", "FILTER (WHERE …) chooses rows and cannot hold an aggregate function: " + text + ".",
+                {{"filterExpr", text}, {"aggExpr", text}});
+  }
+  if (filter->type()->id() != TypeId::Boolean) {
+    throw Error("INVALID_AGGREGATE_FILTER.NOT_BOOLEAN",
+                "FILTER (WHERE …) takes a condition, but " + text + " is " + filter->type()->sqlString() + ".", {{"filterExpr", text}});
+  }
+  if (!filter->deterministic()) {
+    throw Error("INVALID_AGGREGATE_FILTER.NON_DETERMINISTIC", "FILTER (WHERE …) takes no condition that differs from call to call: " + text + ".",
+                {{"filterExpr", text}});
+  }
+  if (expression->kind() == ExpressionKind::Aggregate) return static_cast<const AggregateCall&>(*expression).withFilter(filter);
+  if (!containsAggregate(*expression)) {
+    throw Error("INVALID_SQL_SYNTAX.FUNCTION_WITH_UNSUPPORTED_SYNTAX", "Only aggregate functions take FILTER (WHERE …), not '" +
+                                                                            expression->toString() + "'.",
+                {{"prettyName", "`" + expression->toString() + "`"}, {"syntax", "FILTER CLAUSE"}});
+  }
+  std::vector<ExpressionPtr> children;
+  for (const ExpressionPtr& child : expression->children()) children.push_back(containsAggregate(*child) ? withFilter(child, filter) : child);
+  return expression->withChildren(std::move(children));
 }
 
 ExpressionPtr sortOrder(const ExpressionPtr& child, bool ascending, std::optional<bool> nullsFirst) {

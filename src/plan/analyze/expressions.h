@@ -41,8 +41,8 @@ class ExpressionAnalyzer {
 
  private:
   ExpressionPtr resolveAttribute(const spark::connect::Expression& message) const;
-  ExpressionPtr resolveCall(const std::string& name, const std::vector<const spark::connect::Expression*>& arguments,
-                            bool distinct) const;
+  ExpressionPtr resolveCall(const std::string& name, const std::vector<const spark::connect::Expression*>& arguments, bool distinct,
+                            std::vector<ExpressionPtr> withinGroup = {}) const;
   ExpressionPtr resolveCast(const spark::connect::Expression& message) const;
   ExpressionPtr resolveExtract(const spark::connect::Expression& message) const;
   ExpressionPtr resolveExtension(const spark::connect::Expression& message) const;
@@ -56,6 +56,9 @@ class ExpressionAnalyzer {
 
 // Gives an expression the name that Spark gives an unnamed column of a select list.
 ExpressionPtr named(const ExpressionPtr& expression);
+
+// Aggregate functions in the expression count only rows where the filter is true. Throws Error INVALID_AGGREGATE_FILTER.….
+ExpressionPtr withFilter(const ExpressionPtr& expression, const ExpressionPtr& filter);
 
 // A SortOrder from its message, Spark's default null order filled in.
 ExpressionPtr sortOrder(const ExpressionPtr& child, bool ascending, std::optional<bool> nullsFirst);

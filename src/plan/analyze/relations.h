@@ -7,9 +7,12 @@
 #include "plan/logical/join.h"
 
 namespace spark::connect {
+class Aggregate_Pivot;
 class Join;
+class LateralJoin;
 class Sort;
-}
+class UnresolvedTableValuedFunction;
+}  // namespace spark::connect
 
 namespace thalweg::messages {
 class SqlAggregate;
@@ -35,6 +38,10 @@ class RelationAnalyzer {
   LogicalPtr range(const spark::connect::Relation& relation);
   LogicalPtr sqlText(const spark::connect::Relation& relation);
   LogicalPtr tableFunction(const spark::connect::Relation& relation);
+  // A generator called in FROM, over the rows of `child`. Without names the columns have the generator's own.
+  LogicalPtr generate(const spark::connect::UnresolvedTableValuedFunction& call, const LogicalPtr& child, bool outer,
+                      const std::vector<std::string>& names, const std::vector<std::string>& qualifier);
+  LogicalPtr lateralJoin(const spark::connect::LateralJoin& message);
 
   // what SQL text adds
   LogicalPtr extension(const spark::connect::Relation& relation);
@@ -59,8 +66,14 @@ class RelationAnalyzer {
   // A condition as a boolean. Throws Error DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN.
   static ExpressionPtr booleanCondition(const ExpressionPtr& condition);
 
+  static ExpressionPtr filterCondition(const ExpressionAnalyzer& expressions, const spark::connect::Expression& message);
+
   // rows
   LogicalPtr aggregate(const spark::connect::Relation& relation);
+  // The results of a pivot in place of `aggregates`.
+  std::vector<ExpressionPtr> pivoted(const spark::connect::Aggregate_Pivot& pivot, const std::vector<ExpressionPtr>& aggregates,
+                                     const LogicalPtr& child);
+  std::vector<ExpressionPtr> pivotValues(const ExpressionPtr& column, const LogicalPtr& child);
   LogicalPtr deduplicate(const spark::connect::Relation& relation);
   LogicalPtr setOperation(const spark::connect::Relation& relation);
   LogicalPtr sort(const spark::connect::Relation& relation);
@@ -90,13 +103,35 @@ class RelationAnalyzer {
   std::vector<std::pair<std::string, LogicalPtr>> namedRelations_;  // the innermost last
   BatchContext constants_;  // for values that analysis itself needs
   std::map<std::string, std::string> metricsOfName_;  // that observe() has been asked for so far
-  bool isSqlText_ = false;  // what is analyzed stands in a SQL text
   int depth_ = 0;
 };
+
+// SELECT DISTINCT and set operations: over a stream an aggregation, in its state and its rules for output modes, where
+// DataFrame.distinct() is a deduplication.
+LogicalPtr distinctRows(const LogicalPtr& child);
 
 // Groups and results as a LogicalAggregate: grouping expressions get names, results refer to them. A DataFrame's
 // aggregate has its grouping columns before the results.
 LogicalPtr makeAggregate(const std::vector<ExpressionPtr>& grouping, std::vector<ExpressionPtr> results, const LogicalPtr& child);
+
+// As makeAggregate; generators among the results stand above the aggregate.
+LogicalPtr makeAggregateAndGenerate(const std::vector<ExpressionPtr>& grouping, std::vector<ExpressionPtr> results, const LogicalPtr& child);
+
+// Several groupings at once. The grouping sets as positions in `grouping`; explicit sets name expressions, and those that
+// `grouping` has not are added to it.
+enum class GroupingType { Rollup, Cube, Sets };
+// Of a message's spark.connect.Aggregate.GroupType; empty for one grouping alone.
+std::optional<GroupingType> groupingTypeOf(int groupType);
+std::vector<std::vector<size_t>> groupingSetsOf(GroupingType type, const std::vector<std::vector<ExpressionPtr>>& sets,
+                                                std::vector<ExpressionPtr>* grouping);
+// An aggregate over a LogicalExpand.
+LogicalPtr makeGroupingSets(std::vector<ExpressionPtr> grouping, std::vector<std::vector<size_t>> sets, std::vector<ExpressionPtr> results,
+                            const LogicalPtr& child);
+
+// Gives generators that are items of a select list nodes of their own over `child`, and refers to their columns instead.
+// Throws Error UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS for others.
+LogicalPtr placeGenerators(std::vector<ExpressionPtr>* list, LogicalPtr child);
+bool hasGenerator(const std::vector<ExpressionPtr>& list);
 
 // A position in a select list that an integer literal of GROUP BY or ORDER BY stands for; empty for other expressions.
 std::optional<int> ordinalOf(const spark::connect::Expression& expression);

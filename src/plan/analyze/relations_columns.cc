@@ -3,6 +3,7 @@
 
 #include "common/error.h"
 #include "expr/aggregate.h"
+#include "expr/generator.h"
 #include "plan/analyze/relations.h"
 #include "sql/parser.h"
 #include "types/ddl.h"
@@ -28,7 +29,8 @@ LogicalPtr RelationAnalyzer::project(const proto::Relation& relation) {
   const bool aggregates = std::any_of(list.begin(), list.end(), [](const ExpressionPtr& one) { return containsAggregate(*one); });
   child = placeTimeWindows(&list, std::move(child));
   // select(count("*")): aggregate functions without groups make one row of all.
-  if (aggregates) return makeAggregate({}, std::move(list), child);
+  if (aggregates) return makeAggregateAndGenerate({}, std::move(list), child);
+  child = placeGenerators(&list, std::move(child));
   return std::make_shared<LogicalProject>(std::move(list), child);
 }
 
@@ -47,10 +49,20 @@ ExpressionPtr RelationAnalyzer::booleanCondition(const ExpressionPtr& condition)
   return castTo(condition, booleanType(), CastMode::Ansi);
 }
 
+ExpressionPtr RelationAnalyzer::filterCondition(const ExpressionAnalyzer& expressions, const proto::Expression& message) {
+  try {
+    const ExpressionPtr condition = expressions.resolve(message);
+    if (!containsGenerator(*condition)) return booleanCondition(condition);
+  } catch (const Error& error) {
+    if (error.condition() != "UNSUPPORTED_GENERATOR.NESTED_IN_EXPRESSIONS") throw;
+  }
+  throw Error("UNSUPPORTED_GENERATOR.OUTSIDE_SELECT", "A filter cannot hold a generator; select it first.", {{"plan", "'Filter"}});
+}
+
 LogicalPtr RelationAnalyzer::filter(const proto::Relation& relation) {
   LogicalPtr child = analyze(relation.filter().input());
   const Scope scope = scopeOf(*child);
-  const ExpressionPtr condition = booleanCondition(ExpressionAnalyzer(scope, context_).resolve(relation.filter().condition()));
+  const ExpressionPtr condition = filterCondition(ExpressionAnalyzer(scope, context_), relation.filter().condition());
   refuseTimeWindow(*condition, "a filter");
   if (containsAggregate(*condition)) {
     throw Error("INVALID_WHERE_CONDITION", "A filter cannot hold an aggregate function: " + condition->toString() + "; use HAVING.",
@@ -79,7 +91,7 @@ LogicalPtr RelationAnalyzer::withColumns(const proto::Relation& relation) {
     }
     if (!replaced) list.push_back(column);
   }
-  child = placeTimeWindows(&list, std::move(child));
+  child = placeGenerators(&list, placeTimeWindows(&list, std::move(child)));
   return std::make_shared<LogicalProject>(std::move(list), child);
 }
 

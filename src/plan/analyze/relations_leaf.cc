@@ -215,16 +215,13 @@ LogicalPtr RelationAnalyzer::sqlText(const proto::Relation& relation) {
   const SqlArguments arguments(relation.sql(), context_.functions.timeZone);
   proto::Relation parsed;
   sql::parseQuery(relation.sql().query(), &parsed, arguments.options());
-  const bool outside = std::exchange(isSqlText_, true);
-  LogicalPtr plan = analyze(parsed);
-  isSqlText_ = outside;
-  return plan;
+  return analyze(parsed);
 }
 
 LogicalPtr RelationAnalyzer::tableFunction(const proto::Relation& relation) {
   const auto& call = relation.unresolved_table_valued_function();
   if (!equalsIgnoreCase(call.function_name(), "range")) {
-    throw unsupported("The table function '" + call.function_name() + "'");
+    return generate(call, singleRow(), false, {}, {});
   }
   if (call.arguments_size() < 1 || call.arguments_size() > 4) {
     throw Error("WRONG_NUM_ARGS.WITHOUT_SUGGESTION", "range takes [start,] end [, step [, partitions]].",

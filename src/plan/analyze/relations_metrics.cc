@@ -1,4 +1,6 @@
 // observe(): what may be observed.
+#include <algorithm>
+
 #include <spark/connect/relations.pb.h>
 
 #include "common/error.h"
@@ -31,7 +33,11 @@ void checkMetric(const Expression& part, const Expression& metric) {
   if (part.kind() == ExpressionKind::Attribute)
     refuse("NON_AGGREGATE_FUNC_ARG_IS_ATTRIBUTE",
            "An observed metric has a column outside of aggregate functions", metric);
-  if (part.kind() != ExpressionKind::Alias && !part.deterministic() && part.children().empty())
+  const auto& parts = part.children();
+  const bool changes =
+      !part.deterministic() &&
+      std::all_of(parts.begin(), parts.end(), [](const ExpressionPtr& one) { return one->deterministic(); });
+  if (changes)
     refuse("NON_AGGREGATE_FUNC_ARG_IS_NON_DETERMINISTIC",
            "An observed metric has a value that changes from row to row", metric);
   for (const ExpressionPtr& child : part.children()) checkMetric(*child, metric);

@@ -4,8 +4,10 @@
 #include "common/error.h"
 #include "expr/aggregate.h"
 #include "expr/canonical.h"
+#include "expr/grouping.h"
 #include "functions/coercion.h"
 #include "plan/analyze/relations.h"
+#include "plan/logical/generate.h"
 
 namespace thalweg {
 namespace {
@@ -112,15 +114,13 @@ void refuseMaps(const LogicalNode& plan) {
   }
 }
 
-// SELECT DISTINCT and set operations. Over a stream they are an aggregation to Spark, in its state and its rules for output modes,
-// where DataFrame.distinct() is a deduplication.
+}  // namespace
+
 LogicalPtr distinctRows(const LogicalPtr& child) {
   if (!child->isStreaming()) return std::make_shared<LogicalDeduplicate>(child->output(), child);
   const std::vector<ExpressionPtr> columns(child->output().begin(), child->output().end());
   return std::make_shared<LogicalAggregate>(columns, columns, child);
 }
-
-}  // namespace
 
 LogicalPtr makeAggregate(const std::vector<ExpressionPtr>& grouping, std::vector<ExpressionPtr> results, const LogicalPtr& child) {
   std::vector<ExpressionPtr> groups;
@@ -155,6 +155,7 @@ LogicalPtr makeAggregate(const std::vector<ExpressionPtr>& grouping, std::vector
     result = rewritten;
     std::function<void(const Expression&)> check = [&](const Expression& e) {
       if (e.kind() == ExpressionKind::Aggregate) return;
+      if (e.kind() == ExpressionKind::Grouping) GroupingCall::refuse();
       if (e.kind() == ExpressionKind::Attribute) {
         const auto& attribute = static_cast<const Attribute&>(e);
         for (const auto& [text, column] : groupColumns) {
@@ -172,9 +173,31 @@ LogicalPtr makeAggregate(const std::vector<ExpressionPtr>& grouping, std::vector
   return std::make_shared<LogicalAggregate>(std::move(groups), std::move(results), child);
 }
 
+namespace {
+
+std::vector<std::vector<ExpressionPtr>> resolveSets(const google::protobuf::RepeatedPtrField<proto::Aggregate::GroupingSets>& messages,
+                                                    const ExpressionAnalyzer& expressions) {
+  std::vector<std::vector<ExpressionPtr>> sets;
+  for (const auto& message : messages) {
+    auto& set = sets.emplace_back();
+    for (const auto& one : message.grouping_set()) set.push_back(expressions.resolve(one));
+  }
+  return sets;
+}
+
+}  // namespace
+
+std::optional<GroupingType> groupingTypeOf(int groupType) {
+  switch (groupType) {
+    case proto::Aggregate::GROUP_TYPE_ROLLUP: return GroupingType::Rollup;
+    case proto::Aggregate::GROUP_TYPE_CUBE: return GroupingType::Cube;
+    case proto::Aggregate::GROUP_TYPE_GROUPING_SETS: return GroupingType::Sets;
+    default: return std::nullopt;
+  }
+}
+
 LogicalPtr RelationAnalyzer::aggregate(const proto::Relation& relation) {
   const auto& message = relation.aggregate();
-  if (message.group_type() != proto::Aggregate::GROUP_TYPE_GROUPBY) throw unsupported("rollup, cube, pivot and grouping sets");
   LogicalPtr child = analyze(message.input());
   const Scope scope = scopeOf(*child);
   const ExpressionAnalyzer expressions(scope, context_);
@@ -193,13 +216,19 @@ LogicalPtr RelationAnalyzer::aggregate(const proto::Relation& relation) {
   }
   child = placeTimeWindows(&all, std::move(child));
   grouping.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(numGroups));
+  std::vector<ExpressionPtr> aggregates(all.begin() + static_cast<std::ptrdiff_t>(numGroups), all.end());
+  if (message.group_type() == proto::Aggregate::GROUP_TYPE_PIVOT) aggregates = pivoted(message.pivot(), aggregates, child);
+  const std::optional<GroupingType> type = groupingTypeOf(message.group_type());
   // The groups' columns come first, under their names.
   std::vector<ExpressionPtr> results;
   for (const ExpressionPtr& group : grouping) {
-    results.push_back(group->kind() == ExpressionKind::Alias ? ExpressionPtr(static_cast<const Alias&>(*group).toAttribute()) : group);
+    const bool isAttribute = !type && group->kind() == ExpressionKind::Alias;
+    results.push_back(isAttribute ? ExpressionPtr(static_cast<const Alias&>(*group).toAttribute()) : group);
   }
-  results.insert(results.end(), all.begin() + static_cast<std::ptrdiff_t>(numGroups), all.end());
-  return makeAggregate(grouping, std::move(results), child);
+  results.insert(results.end(), aggregates.begin(), aggregates.end());
+  if (!type) return makeAggregateAndGenerate(grouping, std::move(results), child);
+  auto sets = groupingSetsOf(*type, resolveSets(message.grouping_sets(), expressions), &grouping);
+  return makeGroupingSets(std::move(grouping), std::move(sets), std::move(results), child);
 }
 
 LogicalPtr RelationAnalyzer::deduplicate(const proto::Relation& relation) {
@@ -207,7 +236,6 @@ LogicalPtr RelationAnalyzer::deduplicate(const proto::Relation& relation) {
   LogicalPtr child = withoutHiddenColumns(analyze(message.input()));
   std::vector<AttributePtr> keys;
   if (message.all_columns_as_keys()) {
-    if (isSqlText_) return distinctRows(child);
     keys = child->output();
   } else {
     const Scope scope = scopeOf(*child);
@@ -299,7 +327,11 @@ LogicalPtr RelationAnalyzer::sortAggregate(const proto::Sort& sort, bool global,
   if (node->kind() != LogicalKind::Aggregate) return nullptr;
   const auto& aggregate = static_cast<const LogicalAggregate&>(*node);
   const std::vector<ExpressionPtr>& results = aggregate.results();
-  const Scope input(aggregate.child()->output(), &planOutputs_, context_.functions.caseSensitive);
+  const auto* expand = aggregate.child()->kind() == LogicalKind::Expand ? static_cast<const LogicalExpand*>(aggregate.child().get()) : nullptr;
+  const auto isOfGroups = [&](const Expression& order) {
+    return containsAggregate(order) || anyOf(order, [](const Expression& e) { return e.kind() == ExpressionKind::Grouping; });
+  };
+  const Scope input((expand ? expand->child() : aggregate.child())->output(), &planOutputs_, context_.functions.caseSensitive);
   const Scope output(plan->output(), &planOutputs_, context_.functions.caseSensitive);
   std::vector<ExpressionPtr> extended = results;
   std::vector<ExpressionPtr> orders;
@@ -313,8 +345,9 @@ LogicalPtr RelationAnalyzer::sortAggregate(const proto::Sort& sort, bool global,
     } catch (const Error& error) {
       if (!error.condition().starts_with("UNRESOLVED_COLUMN") && !error.condition().starts_with("CANNOT_RESOLVE")) throw;
     }
-    if (!resolved || containsAggregate(*resolved)) {
+    if (!resolved || isOfGroups(*resolved)) {
       resolved = sortOrders(one, input, visibleOutput(*plan), &results)[0];
+      if (expand) resolved = expand->grouping().overGroups(resolved);
       const auto key = std::make_shared<Alias>(resolved->children()[0], "__order" + std::to_string(orders.size()));
       extended.push_back(key);
       resolved = resolved->withChildren({key->toAttribute()});

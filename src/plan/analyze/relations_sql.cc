@@ -70,6 +70,8 @@ LogicalPtr RelationAnalyzer::extension(const proto::Relation& relation) {
   if (sql::unpackExtension(relation.extension(), &aggregate)) return sqlAggregate(aggregate);
   messages::SqlValues values;
   if (sql::unpackExtension(relation.extension(), &values)) return sqlValues(values);
+  messages::SqlDistinct distinct;
+  if (sql::unpackExtension(relation.extension(), &distinct)) return distinctRows(withoutHiddenColumns(analyze(distinct.input())));
   messages::SqlNaturalJoin join;
   if (sql::unpackExtension(relation.extension(), &join)) return naturalJoin(join.join());
   throw Error("CONNECT_INVALID_PLAN.RELATION_NOT_SET", "The plan has an extension that this server does not know.");
@@ -96,10 +98,6 @@ LogicalPtr RelationAnalyzer::findNamedRelation(const std::vector<std::string>& n
 }
 
 LogicalPtr RelationAnalyzer::sqlAggregate(const messages::SqlAggregate& message) {
-  if (message.grouping_sets_size() > 0 || message.group_type() == proto::Aggregate::GROUP_TYPE_ROLLUP ||
-      message.group_type() == proto::Aggregate::GROUP_TYPE_CUBE) {
-    throw unsupported("rollup, cube and grouping sets");
-  }
   LogicalPtr child = message.has_input() ? analyze(message.input()) : singleRow();
   // The select list may name the window that rows are grouped by (window.start).
   for (const auto& key : message.grouping()) {
@@ -117,10 +115,22 @@ LogicalPtr RelationAnalyzer::sqlAggregate(const messages::SqlAggregate& message)
   const ExpressionAnalyzer expressions(scope, context_, &select);
   std::vector<ExpressionPtr> grouping;
   if (message.group_by_all()) grouping = allGroups(select);
-  for (const auto& key : message.grouping()) {
+  const auto groupingExpression = [&](const proto::Expression& key) {
     const auto ordinal = ordinalOf(key);
-    grouping.push_back(ordinal ? groupingItem(*ordinal, select) : withoutAlias(expressions.resolve(key)));
-    refuseAggregate(grouping.back(), "GROUP BY");
+    const ExpressionPtr expression = ordinal ? groupingItem(*ordinal, select) : withoutAlias(expressions.resolve(key));
+    refuseAggregate(expression, "GROUP BY");
+    return expression;
+  };
+  for (const auto& key : message.grouping()) grouping.push_back(groupingExpression(key));
+  const std::optional<GroupingType> type = groupingTypeOf(message.group_type());
+  std::vector<std::vector<size_t>> sets;
+  if (type) {
+    std::vector<std::vector<ExpressionPtr>> named;
+    for (const auto& set : message.grouping_sets()) {
+      auto& one = named.emplace_back();
+      for (const auto& key : set.grouping_set()) one.push_back(groupingExpression(key));
+    }
+    sets = groupingSetsOf(*type, named, &grouping);
   }
   const ExpressionAnalyzer filtering(scope, context_, &select, ExpressionAnalyzer::Prefer::Aliases);
   const ExpressionPtr having = message.has_having() ? filtering.resolve(message.having()) : Literal::of(true);
@@ -133,12 +143,15 @@ LogicalPtr RelationAnalyzer::sqlAggregate(const messages::SqlAggregate& message)
   grouping.assign(all.begin(), selectBegin);
   select.assign(selectBegin, all.end() - 1);
   const ExpressionPtr condition = all.back();
-  if (!message.has_having()) return makeAggregate(grouping, select, child);
+  const auto aggregated = [&](std::vector<ExpressionPtr> results) {
+    return type ? makeGroupingSets(grouping, sets, std::move(results), child) : makeAggregateAndGenerate(grouping, std::move(results), child);
+  };
+  if (!message.has_having()) return aggregated(select);
 
   const auto kept = std::make_shared<Alias>(booleanCondition(condition), "__having");
   std::vector<ExpressionPtr> results = select;
   results.push_back(kept);
-  const LogicalPtr aggregate = makeAggregate(grouping, std::move(results), child);
+  const LogicalPtr aggregate = aggregated(std::move(results));
   const std::vector<AttributePtr>& columns = aggregate->output();
   return std::make_shared<LogicalProject>(std::vector<ExpressionPtr>(columns.begin(), columns.end() - 1),
                                           std::make_shared<LogicalFilter>(columns.back(), aggregate));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "common/error.h"
+#include "expr/aggregate.h"
 #include "plan/analyze/stream_join_bounds.h"
 #include "plan/logical/event_time.h"
 #include "types/column_metadata.h"
@@ -102,6 +103,16 @@ void checkJoin(const LogicalJoin& join, OutputMode mode) {
   }
 }
 
+void checkAggregateFunctions(const LogicalAggregate& aggregate) {
+  const auto isDistinct = [](const Expression& e) {
+    return e.kind() == ExpressionKind::Aggregate && static_cast<const AggregateCall&>(e).spec().distinct;
+  };
+  for (const ExpressionPtr& result : aggregate.results()) {
+    if (anyOf(*result, isDistinct))
+      refuseOperator("Distinct aggregations are not supported on streaming DataFrames/Datasets. Consider using approx_count_distinct() instead.");
+  }
+}
+
 void checkDeduplicate(const LogicalDeduplicate& node) {
   const auto& columns = node.child()->output();
   const bool hasWatermark = std::any_of(columns.begin(), columns.end(), [](const AttributePtr& column) {
@@ -115,6 +126,7 @@ void checkDeduplicate(const LogicalDeduplicate& node) {
 void checkOperator(const LogicalNode& node, OutputMode mode) {
   const bool aggregated = !streamingAggregates(node).empty();
   switch (node.kind()) {
+    case LogicalKind::Aggregate: return checkAggregateFunctions(static_cast<const LogicalAggregate&>(node));
     case LogicalKind::Sort:
       if (aggregated && mode == OutputMode::Complete) return;
       refuseOperator("Sorting a stream is supported after an aggregation, in the output mode complete only.");

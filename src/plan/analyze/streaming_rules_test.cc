@@ -79,6 +79,16 @@ INSTANTIATE_TEST_SUITE_P(Aggregates, StreamingRules, testing::Values(
     Case{"SELECT window(w, '1 hour') h, sum(c) FROM (SELECT window(ts, '5 minutes') w, count(*) c FROM events GROUP BY w) GROUP BY h",
          "ok", "operator", "operator"}));
 
+INSTANTIATE_TEST_SUITE_P(GroupingSetsAndGenerators, StreamingRules, testing::Values(
+    Case{"SELECT k, count(DISTINCT v) FROM raw GROUP BY k", "mode", "operator", "operator"},
+    Case{"SELECT ts, count(DISTINCT v) FROM events GROUP BY ts", "operator", "operator", "operator"},
+    Case{"SELECT k, count(*) FROM raw GROUP BY ROLLUP(k)", "mode", "ok", "ok"},
+    Case{"SELECT k, count(*) FROM raw GROUP BY GROUPING SETS ((k), ())", "mode", "ok", "ok"},
+    Case{"SELECT window(ts, '5 minutes') w, k, count(*) FROM events GROUP BY w, ROLLUP(k)", "ok", "ok", "ok"},
+    Case{"SELECT ts, count(*) FROM events GROUP BY CUBE(ts)", "ok", "ok", "ok"},
+    Case{"SELECT k, explode(array(v, 1)) e FROM raw", "ok", "ok", "mode"},
+    Case{"SELECT e, count(*) FROM events LATERAL VIEW explode(array(v, 1)) t AS e GROUP BY e", "mode", "ok", "ok"}));
+
 INSTANTIATE_TEST_SUITE_P(Distinct, StreamingRules, testing::Values(
     Case{"SELECT DISTINCT k FROM raw", "mode", "ok", "ok"},
     Case{"SELECT DISTINCT ts FROM events", "ok", "ok", "ok"},

@@ -81,6 +81,7 @@ KeyParts partsIn(const LogicalNode& node) {
     case LogicalKind::Filter:
     case LogicalKind::SubqueryAlias:
     case LogicalKind::EventTimeWatermark:
+    case LogicalKind::CollectMetrics:
       return partsIn(*node.child());
     default:
       throw unsupported("update mode into this sink with " + node.describe() +

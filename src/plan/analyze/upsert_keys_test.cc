@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "plan/analyze/analyzer.h"
+#include "plan/logical/collect_metrics.h"
 #include "plan/logical/event_time.h"
 #include "sql/parser.h"
 
@@ -25,12 +26,16 @@ LogicalPtr relationNamed(const std::vector<std::string>& name, const Options&, b
   return std::make_shared<LogicalEventTimeWatermark>(output[0], 10'000, stream);
 }
 
-Positions keysOf(const std::string& query) {
+LogicalPtr analyzed(const std::string& query) {
   AnalyzerContext context;
   context.findRelation = relationNamed;
   spark::connect::Relation relation;
   sql::parseQuery(query, &relation);
-  return upsertKeyColumns(*analyzeRelation(relation, context));
+  return analyzeRelation(relation, context);
+}
+
+Positions keysOf(const std::string& query) {
+  return upsertKeyColumns(*analyzed(query));
 }
 
 std::string refusalOf(const std::string& query) {
@@ -54,6 +59,11 @@ TEST(UpsertKeys, AreFollowedThroughProjectionsFiltersAndNames) {
                    "AS t WHERE n > 1"),
             (Positions{{1}}));
   EXPECT_EQ(keysOf("SELECT k, count(*) FROM events GROUP BY k HAVING count(*) > 1"), (Positions{{0}}));
+}
+
+TEST(UpsertKeys, AreFollowedThroughObservedMetrics) {
+  const LogicalPtr counts = analyzed("SELECT count(*), k FROM events GROUP BY k");
+  EXPECT_EQ(upsertKeyColumns(LogicalCollectMetrics("seen", 1, {}, counts)), (Positions{{1}}));
 }
 
 TEST(UpsertKeys, AWindowIsThereItselfOrByAnEnd) {

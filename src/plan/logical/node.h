@@ -35,6 +35,8 @@ enum class LogicalKind {
   TimeWindow,
   SessionWindow,
   EventTimeWatermark,
+  Generate,
+  Expand,
   CollectMetrics,
 };
 

@@ -3,6 +3,7 @@
 
 #include "plan/logical/collect_metrics.h"
 #include "plan/logical/event_time.h"
+#include "plan/logical/generate.h"
 #include "plan/logical/join.h"
 #include "plan/optimize/optimizer.h"
 #include "types/column_metadata.h"
@@ -102,6 +103,23 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
     case LogicalKind::TimeWindow: {
       Ids below = needed;
       addReferences(*static_cast<const LogicalTimeWindow&>(*node).time(), &below);
+      return node->withChildren({prune(node->child(), below)});
+    }
+    case LogicalKind::Generate: {
+      const auto& generate = static_cast<const LogicalGenerate&>(*node);
+      std::vector<AttributePtr> kept;
+      Ids below;
+      for (const AttributePtr& column : generate.kept()) {
+        if (!needed.contains(column->id())) continue;
+        kept.push_back(column);
+        below.insert(column->id());
+      }
+      addReferences(*generate.generator(), &below);
+      return std::make_shared<LogicalGenerate>(generate.generator(), std::move(kept), generate.generated(), prune(generate.child(), below));
+    }
+    case LogicalKind::Expand: {
+      Ids below = needed;
+      for (const ExpressionPtr& one : static_cast<const LogicalExpand&>(*node).grouping().expressions) addReferences(*one, &below);
       return node->withChildren({prune(node->child(), below)});
     }
     case LogicalKind::SessionWindow: {

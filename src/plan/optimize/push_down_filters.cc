@@ -7,6 +7,7 @@
 #include "expr/call.h"
 #include "functions/registry.h"
 #include "plan/logical/event_time.h"
+#include "plan/logical/generate.h"
 #include "plan/logical/join.h"
 #include "plan/optimize/optimizer.h"
 
@@ -130,6 +131,14 @@ LogicalPtr pushThroughJoin(const LogicalJoin& join, Conjuncts above) {
                   above);
 }
 
+// What asks for the columns that stay alone leaves out rows before others are made of them.
+LogicalPtr pushThroughGenerate(const LogicalGenerate& generate, Conjuncts conjuncts) {
+  Conjuncts below = takeFrom(&conjuncts, [&](const Expression& one) {
+    return one.deterministic() && refersOnlyTo(one, generate.kept());
+  });
+  return filtered(generate.withChildren({push(generate.child(), std::move(below))}), conjuncts);
+}
+
 LogicalPtr push(const LogicalPtr& node, Conjuncts conjuncts) {
   switch (node->kind()) {
     case LogicalKind::EventTimeWatermark: {
@@ -155,6 +164,8 @@ LogicalPtr push(const LogicalPtr& node, Conjuncts conjuncts) {
       return push(node->child(), std::move(conjuncts));
     case LogicalKind::Project:
       return pushThroughProject(static_cast<const LogicalProject&>(*node), std::move(conjuncts));
+    case LogicalKind::Generate:
+      return pushThroughGenerate(static_cast<const LogicalGenerate&>(*node), std::move(conjuncts));
     case LogicalKind::Join:
       return pushThroughJoin(static_cast<const LogicalJoin&>(*node), std::move(conjuncts));
     default:

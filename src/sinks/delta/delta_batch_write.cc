@@ -23,9 +23,10 @@ const char* nameOf(SaveMode mode) {
 }
 
 Error tableThere(const delta::DeltaLog& log) {
-  return Error("DELTA_PATH_EXISTS",
-               "There is already a Delta table at " + log.table().uri() + ". Choose the mode append or overwrite.",
-               {{"path", log.table().uri()}});
+  return Error(
+      "DELTA_PATH_EXISTS",
+      "There is already a Delta table at " + log.table().uri() + ". Choose the mode append or overwrite.",
+      {{"path", log.table().uri()}});
 }
 
 }  // namespace
@@ -36,9 +37,11 @@ std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log
   const delta::SnapshotPtr snapshot = log->update();
   if (snapshot && mode == SaveMode::Ignore) return nullptr;
   if (snapshot && mode == SaveMode::ErrorIfExists) throw tableThere(*log);
-  if (snapshot && mode == SaveMode::Overwrite && options.dynamicOverwrite && !snapshot->partitionColumns().empty()) {
-    throw unsupported("overwriting single partitions (the option partitionOverwriteMode or the setting "
-                      "spark.sql.sources.partitionOverwriteMode is dynamic)");
+  if (snapshot && mode == SaveMode::Overwrite && options.dynamicOverwrite &&
+      !snapshot->partitionColumns().empty()) {
+    throw unsupported(
+        "overwriting single partitions (the option partitionOverwriteMode or the setting "
+        "spark.sql.sources.partitionOverwriteMode is dynamic)");
   }
   DeltaWriteRequest request;
   request.schema = std::move(schema);
@@ -56,8 +59,9 @@ std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log
                                       std::move(cast));
 }
 
-std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> log, const TableCreation& creation,
-                                               SchemaPtr schema, DeltaWriteOptions options) {
+std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> log,
+                                               const TableCreation& creation, SchemaPtr schema,
+                                               DeltaWriteOptions options) {
   const delta::SnapshotPtr snapshot = log->update();
   if (snapshot && !creation.replace) throw tableThere(*log);
   DeltaWriteRequest request;
@@ -71,7 +75,8 @@ std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> 
       {"description", creation.comment ? delta::jsonText(*creation.comment) : "null"},
       {"isManaged", delta::jsonText(creation.managed ? "true" : "false")},
       {"properties", delta::jsonText(toJsonText(nlohmann::json(creation.properties)))}};
-  return std::make_unique<DeltaWrite>(std::move(log), snapshot, std::move(options), std::move(request), delta::CastFunction());
+  return std::make_unique<DeltaWrite>(std::move(log), snapshot, std::move(options), std::move(request),
+                                      delta::CastFunction());
 }
 
 }  // namespace thalweg

@@ -16,9 +16,11 @@ std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log
                                             SchemaPtr schema, DeltaWriteOptions options,
                                             delta::CastFunction cast = {});
 
-// Starts the making of a table with rows of `schema` (none need follow), or, with `creation.replace`, of one in the place of
-// a table that is there. Throws Error DELTA_PATH_EXISTS where there is a table and it is not to be replaced.
-std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> log, const TableCreation& creation,
-                                               SchemaPtr schema, DeltaWriteOptions options);
+// Starts the making of a table with rows of `schema` (none need follow), or, with `creation.replace`, of one
+// in the place of a table that is there. Throws Error DELTA_PATH_EXISTS where there is a table and it is not
+// to be replaced.
+std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> log,
+                                               const TableCreation& creation, SchemaPtr schema,
+                                               DeltaWriteOptions options);
 
 }  // namespace thalweg

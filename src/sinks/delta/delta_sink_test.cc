@@ -324,7 +324,9 @@ TEST_F(DeltaBatchWriteTest, ADynamicOverwriteIsNotTakenForTheWholeTable) {
   Options asked;
   asked.set("partitionOverwriteMode", "DYNAMIC");
   EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}}, DeltaWriteOptions::parse(asked, {"name"})));
-  EXPECT_EQ(conditionOf([&] { write(SaveMode::Overwrite, {{2, "b"}}, DeltaWriteOptions::parse(asked, {})); }),
+  EXPECT_EQ(conditionOf([&] {
+              write(SaveMode::Overwrite, {{2, "b"}}, DeltaWriteOptions::parse(asked, {}));
+            }),
             "UNSUPPORTED_FEATURE.THALWEG");
   EXPECT_EQ(rows(), (std::vector<std::string>{"1/a"}));
   asked.set("partitionOverwriteMode", "static");

@@ -8,9 +8,12 @@ namespace {
 
 const char* nameOf(OutputMode mode) {
   switch (mode) {
-    case OutputMode::Append: return "Append";
-    case OutputMode::Update: return "Update";
-    case OutputMode::Complete: return "Complete";
+    case OutputMode::Append:
+      return "Append";
+    case OutputMode::Update:
+      return "Update";
+    case OutputMode::Complete:
+      return "Complete";
   }
   throw internalError("unknown output mode");
 }
@@ -26,7 +29,8 @@ DeltaWriteRequest DeltaStreamSink::requestFor(OutputMode mode, SchemaPtr schema)
   if (mode != OutputMode::Update || !options_.keyColumns) return request;
   if (!upsertKey_) {
     std::vector<std::string> names;
-    for (const int column : *options_.keyColumns) names.push_back(request.schema->fields()[static_cast<size_t>(column)].name);
+    for (const int column : *options_.keyColumns)
+      names.push_back(request.schema->fields()[static_cast<size_t>(column)].name);
     upsertKey_ = std::make_shared<delta::UpsertKey>(*request.schema, names);
   }
   request.upsertKey = upsertKey_;
@@ -42,25 +46,28 @@ std::string DeltaStreamSink::description() const {
 }
 
 void DeltaStreamSink::validate(OutputMode mode, const Schema& schema) {
-  const SchemaPtr copy = DataType::structOf(schema.fields());
   const delta::SnapshotPtr snapshot = log_->update();
   if (snapshot) tableId_ = snapshot->metadata().id;
-  DeltaWrite(log_, snapshot, options_, requestFor(mode, copy), cast_);
+  // In the other modes Delta holds rows to the table when the first batch comes, after the checkpoint's own checks.
+  if (mode != OutputMode::Update) return;
+  DeltaWrite(log_, snapshot, options_, requestFor(mode, DataType::structOf(schema.fields())), cast_);
 }
 
 void DeltaStreamSink::checkSameTable(const delta::Snapshot* snapshot, const StreamBatch& batch) {
   const bool expected = wrote_ || !tableId_.empty();
   const std::string id = snapshot ? snapshot->metadata().id : "";
-  const bool another = !tableId_.empty() ? id != tableId_
-                                         : wrote_ && !(snapshot && snapshot->transactionVersion(batch.queryId));
+  const bool another = !tableId_.empty()
+                           ? id != tableId_
+                           : wrote_ && !(snapshot && snapshot->transactionVersion(batch.queryId));
   if (expected && another) {
     const std::string& uri = log_->table().uri();
-    throw Error("DELTA_TABLE_NOT_FOUND",
-                "The Delta table at " + uri + " that the query was started on is gone: it was " +
-                    (snapshot ? "replaced by another table" : "dropped, or its files were removed") +
-                    " while the query ran. Start the query again to write into what is there, with a new checkpoint "
-                    "to begin from the start.",
-                {{"tableName", uri}});
+    throw Error(
+        "DELTA_TABLE_NOT_FOUND",
+        "The Delta table at " + uri + " that the query was started on is gone: it was " +
+            (snapshot ? "replaced by another table" : "dropped, or its files were removed") +
+            " while the query ran. Start the query again to write into what is there, with a new checkpoint "
+            "to begin from the start.",
+        {{"tableName", uri}});
   }
   tableId_ = id;
 }
@@ -72,12 +79,15 @@ std::unique_ptr<BatchWrite> DeltaStreamSink::beginBatch(const StreamBatch& batch
     const auto recorded = snapshot->transactionVersion(batch.queryId);
     if (recorded && *recorded > batch.batchId) {
       // Batches are planned durably before they are written: an honest checkpoint is never behind its table.
-      throw Error("STREAMING_CHECKPOINT_BEHIND_SINK",
-                  "The Delta table " + log_->table().uri() + " has batch " + std::to_string(*recorded) + " of the query " +
-                      batch.queryId + ", whose checkpoint is only at batch " + std::to_string(batch.batchId) +
-                      ": files of the checkpoint are lost, it is an old copy, or another run of the query is ahead. Its records "
-                      "would be skipped. Restore the checkpoint, or start with a new one from the offsets wanted.",
-                  {{"path", log_->table().uri()}});
+      throw Error(
+          "STREAMING_CHECKPOINT_BEHIND_SINK",
+          "The Delta table " + log_->table().uri() + " has batch " + std::to_string(*recorded) +
+              " of the query " + batch.queryId + ", whose checkpoint is only at batch " +
+              std::to_string(batch.batchId) +
+              ": files of the checkpoint are lost, it is an old copy, or another run of the query is ahead. "
+              "Its records "
+              "would be skipped. Restore the checkpoint, or start with a new one from the offsets wanted.",
+          {{"path", log_->table().uri()}});
     }
     if (recorded && *recorded == batch.batchId) {
       logInfo("Batch {} of query {} is already in {}: it is skipped.", batch.batchId, batch.queryId,
@@ -86,10 +96,9 @@ std::unique_ptr<BatchWrite> DeltaStreamSink::beginBatch(const StreamBatch& batch
     }
   }
   DeltaWriteRequest request = requestFor(batch.mode, batch.schema);
-  request.operation.parameters = {
-      {"outputMode", delta::jsonText(nameOf(batch.mode))},
-      {"queryId", delta::jsonText(batch.queryId)},
-      {"epochId", delta::jsonText(std::to_string(batch.batchId))}};
+  request.operation.parameters = {{"outputMode", delta::jsonText(nameOf(batch.mode))},
+                                  {"queryId", delta::jsonText(batch.queryId)},
+                                  {"epochId", delta::jsonText(std::to_string(batch.batchId))}};
   request.transaction = delta::SetTransaction{batch.queryId, batch.batchId, std::nullopt};
   wrote_ = true;
   return std::make_unique<DeltaWrite>(log_, snapshot, options_, std::move(request), cast_);

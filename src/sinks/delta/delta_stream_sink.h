@@ -12,10 +12,10 @@ namespace thalweg {
 // Every batch, also one without rows, is one commit "STREAMING UPDATE" with txn{appId = query id, version =
 // batch id}; a batch whose id the table already has is skipped. The table is made by the first batch where it
 // is missing, and by no later one: a query whose table was dropped, replaced or removed ends with Error
-// DELTA_TABLE_NOT_FOUND and writes nothing in its place. Complete mode replaces all rows in the batch's commit.
-// In update mode a row takes the place of its group's earlier one, by the options' key columns (all rows that have the key go,
-// also those that others wrote); others may append, delete, optimize and vacuum all the time. Without key columns update mode
-// only adds rows.
+// DELTA_TABLE_NOT_FOUND and writes nothing in its place. Complete mode replaces all rows in the batch's
+// commit. In update mode a row takes the place of its group's earlier one, by the options' key columns (all
+// rows that have the key go, also those that others wrote); others may append, delete, optimize and vacuum
+// all the time. Without key columns update mode only adds rows.
 class DeltaStreamSink : public StreamSink {
  public:
   // `cast` may be empty: then a type that differs from the table's is refused.
@@ -36,8 +36,8 @@ class DeltaStreamSink : public StreamSink {
 
   delta::CastFunction cast_;
   std::shared_ptr<delta::UpsertKey> upsertKey_;  // kept for its cache of where rows lie
-  std::string tableId_;  // empty until the table is met
-  bool wrote_ = false;   // a batch of this run began, and so is in the table when the next one begins
+  std::string tableId_;                          // empty until the table is met
+  bool wrote_ = false;  // a batch of this run began, and so is in the table when the next one begins
 };
 
 }  // namespace thalweg

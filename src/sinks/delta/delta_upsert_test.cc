@@ -643,7 +643,7 @@ TEST_F(DeltaUpsertTest, AFailureAtAnyPointIsMadeUpForByTheReplay) {
 // Random batches, runs, compactions and writes of others, against a map.
 TEST_F(DeltaUpsertTest, RandomBatchesAgreeWithAMap) {
   for (const bool vectors : {true, false}) {
-    for (uint32_t seed = 0; seed < 4; ++seed) {
+    for (uint32_t seed = 0; seed < 2; ++seed) {
       std::minstd_rand random(seed + 1);
       memory_->removeTree("/t");
       if (!vectors) createTable({});
@@ -651,7 +651,7 @@ TEST_F(DeltaUpsertTest, RandomBatchesAgreeWithAMap) {
       options.maxRecordsPerFile = 40;
       start(options);
       std::map<Key, int64_t> model;
-      for (int64_t batch = 0; batch < 40; ++batch) {
+      for (int64_t batch = 0; batch < 30; ++batch) {
         std::map<Key, int64_t> changed;
         const size_t size = random() % 60;
         for (size_t i = 0; i < size; ++i) {

@@ -62,8 +62,10 @@ class DeltaWrite::Task : public TaskWriter {
 
   void write(const std::shared_ptr<arrow::RecordBatch>& batch) override {
     const auto rows = delta::adaptRows(*batch, *write_.request_.schema, write_.plan_, write_.cast_);
-    if (upsert_) upsert_->write(writer_, rows);
-    else writer_.write(rows);
+    if (upsert_)
+      upsert_->write(writer_, rows);
+    else
+      writer_.write(rows);
     numRows_ += batch->num_rows();
   }
 
@@ -109,16 +111,19 @@ void DeltaWrite::settleUpsert() {
     const DataTypePtr query = typeIn(*request_.schema);
     if (equals(*table, *query)) continue;
     // Two groups could become one row.
-    throw Error("DELTA_FAILED_TO_MERGE_FIELDS",
-                fmt::format("The query groups by column {} as {}, and the table has it as {}: in update mode, which finds rows by "
-                            "their grouping columns, these are not cast. Cast the column before it is grouped by.",
-                            name, query->sqlString(), table->sqlString()),
-                {{"currentField", name}, {"updateField", name}});
+    throw Error(
+        "DELTA_FAILED_TO_MERGE_FIELDS",
+        fmt::format("The query groups by column {} as {}, and the table has it as {}: in update mode, which "
+                    "finds rows by "
+                    "their grouping columns, these are not cast. Cast the column before it is grouped by.",
+                    name, query->sqlString(), table->sqlString()),
+        {{"currentField", name}, {"updateField", name}});
   }
   std::optional<delta::DataFileLayout> changes;
   if (delta::tableFlag(metadata_, delta::kEnableChangeDataFeed)) changes = layout_;
   upsert_ = std::make_unique<delta::Upsert>(
-      request_.upsertKey, delta::makeTableLayout(log_->table(), metadata_, plan_.tableSchema), std::move(changes));
+      request_.upsertKey, delta::makeTableLayout(log_->table(), metadata_, plan_.tableSchema),
+      std::move(changes));
 }
 
 void DeltaWrite::settleSchema(const delta::CastFunction& cast) {
@@ -147,10 +152,12 @@ void DeltaWrite::settleSchema(const delta::CastFunction& cast) {
       metadata_.configuration = request_.newTable->configuration;
     }
     // Without vectors every changed row would rewrite its file.
-    if (!snapshot_ && request_.upsertKey) metadata_.configuration[std::string(delta::kEnableDeletionVectors)] = "true";
+    if (!snapshot_ && request_.upsertKey)
+      metadata_.configuration[std::string(delta::kEnableDeletionVectors)] = "true";
     metadata_.schemaString = toSchemaJson(*schema);
     metadata_.partitionColumns = canonicalNames(*schema, options_.partitionBy);
-    metadataChanged_ = !snapshot_ || replaceTable || metadata_.schemaString != snapshot_->metadata().schemaString ||
+    metadataChanged_ = !snapshot_ || replaceTable ||
+                       metadata_.schemaString != snapshot_->metadata().schemaString ||
                        metadata_.partitionColumns != snapshot_->metadata().partitionColumns;
     plan_ = delta::planWriteSchema(*schema, *request_.schema, rules);
     if (replaceTable) checkFeatures();
@@ -167,9 +174,11 @@ void DeltaWrite::settleSchema(const delta::CastFunction& cast) {
 // A replaced table keeps its protocol: what its new schema and properties ask for must be in it already.
 void DeltaWrite::checkFeatures() const {
   const auto there = delta::writerFeatures(snapshot_->protocol());
-  for (const std::string& feature : delta::writerFeatures(delta::protocolForNewTable(metadata_, log_->table().uri()))) {
+  for (const std::string& feature :
+       delta::writerFeatures(delta::protocolForNewTable(metadata_, log_->table().uri()))) {
     if (std::find(there.begin(), there.end(), feature) == there.end()) {
-      throw unsupported("replacing a table by one that needs the feature " + feature + ", which the table lacks (drop it and create it)");
+      throw unsupported("replacing a table by one that needs the feature " + feature +
+                        ", which the table lacks (drop it and create it)");
     }
   }
 }
@@ -223,8 +232,10 @@ void DeltaWrite::commit() {
     request_.transaction->lastUpdated = log_->clock().nowMillis();
     transaction.setTransaction(*request_.transaction);
   }
-  if (upsert_) transaction.planFiles([this](delta::Transaction& upserting) { planUpsert(upserting); });
-  else planAppend(transaction);
+  if (upsert_)
+    transaction.planFiles([this](delta::Transaction& upserting) { planUpsert(upserting); });
+  else
+    planAppend(transaction);
   const delta::CommitOutcome outcome = transaction.commit();
   if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) {
     abort();
@@ -265,17 +276,18 @@ void DeltaWrite::planUpsert(delta::Transaction& transaction) {
 void DeltaWrite::fillUpsertMetrics(const delta::RemovalMetrics& removal) {
   int64_t bytes = 0;
   for (const delta::AddFile& file : files_) bytes += file.size;
-  request_.operation.metrics = {{"numRemovedFiles", removal.numRemovedFiles},
-                                {"numAddedFiles", static_cast<int64_t>(files_.size()) + removal.numAddedFiles},
-                                {"numOutputRows", numRows_},
-                                {"numOutputBytes", bytes + removal.numAddedBytes},
-                                {"numRemovedBytes", removal.numRemovedBytes},
-                                {"numDeletedRows", removal.numDeletedRows},
-                                {"numCopiedRows", removal.numCopiedRows},
-                                {"numDeletionVectorsAdded", removal.numDeletionVectorsAdded},
-                                {"numDeletionVectorsUpdated", removal.numDeletionVectorsUpdated},
-                                {"numDeletionVectorsRemoved", removal.numDeletionVectorsRemoved},
-                                {"numAddedChangeFiles", removal.numAddedChangeFiles}};
+  request_.operation.metrics = {
+      {"numRemovedFiles", removal.numRemovedFiles},
+      {"numAddedFiles", static_cast<int64_t>(files_.size()) + removal.numAddedFiles},
+      {"numOutputRows", numRows_},
+      {"numOutputBytes", bytes + removal.numAddedBytes},
+      {"numRemovedBytes", removal.numRemovedBytes},
+      {"numDeletedRows", removal.numDeletedRows},
+      {"numCopiedRows", removal.numCopiedRows},
+      {"numDeletionVectorsAdded", removal.numDeletionVectorsAdded},
+      {"numDeletionVectorsUpdated", removal.numDeletionVectorsUpdated},
+      {"numDeletionVectorsRemoved", removal.numDeletionVectorsRemoved},
+      {"numAddedChangeFiles", removal.numAddedChangeFiles}};
 }
 
 void DeltaWrite::abort() noexcept {

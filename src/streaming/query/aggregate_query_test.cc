@@ -133,6 +133,19 @@ TEST_P(AggregateQueryTest, ALongRunLeavesSnapshotsAndNoOldFiles) {
   EXPECT_LT(files.size(), 30u);
 }
 
+// Windows of windows: what the lower aggregation lets go with a watermark is late for nobody, as the upper one drops by the
+// watermark of the batch before, and it ends in the same batch where its own window is passed too.
+TEST_P(AggregateQueryTest, WindowsOfWindowsLoseNoRows) {
+  LogicalPtr child = windowedCounts();
+  std::vector<ExpressionPtr> grouping = {std::make_shared<TimeWindow>(std::make_shared<WindowTime>(child->output()[0]),
+                                                                      TimeWindowSpec{20 * kSecond, 20 * kSecond, 0})};
+  const AttributePtr count = child->output()[2];
+  child = placeTimeWindows(&grouping, child);
+  const LogicalPtr plan = makeAggregate(grouping, {grouping[0], named(call("sum", {count}), "n")}, child);
+  EXPECT_EQ(rowsOfSteps(plan, OutputMode::Append, {{{5, "a"}, {12, "b"}, {13, "b"}}, {{45, "c"}}, {{25, "d"}, {31, "e"}}, {{75, "f"}}}),
+            (std::vector<Rows>{{}, {"0|3"}, {}, {"20|1", "40|1"}}));
+}
+
 // Some thousand keys come and come again, more than there is room for: what comes out is what a map says.
 TEST_P(AggregateQueryTest, KeysThatComeAgainGoOnWhereTheyWere) {
   room_ = 60'000;

@@ -125,6 +125,17 @@ TEST_P(DeduplicateQueryTest, OneDeduplicationAfterAnother) {
             (std::vector<Rows>{{"105|a|1", "105|c|2"}, {"106|a|1"}}));
 }
 
+// SELECT DISTINCT and EXCEPT are aggregations without functions: their values in the state have no fields.
+TEST_P(DeduplicateQueryTest, DistinctRowsOfSqlAreGroups) {
+  const LogicalPtr child = rawEvents();
+  const std::vector<ExpressionPtr> key = {child->output()[1]};
+  EXPECT_EQ(rowsOfSteps(std::make_shared<LogicalAggregate>(key, key, child), OutputMode::Update,
+                        {{{0, "a"}, {1, "b"}, {2, "a"}}, {{3, "a"}, {4, "c"}}}),
+            (std::vector<Rows>{{"a", "b"}, {"a", "c"}}));
+  EXPECT_EQ(lastState()["operatorName"], "stateStoreSave");
+  EXPECT_EQ(lastState()["numRowsTotal"], 3);
+}
+
 // The keys' order is the checkpoint's: the same columns in another order are the same keys.
 TEST_P(DeduplicateQueryTest, KeysMayBeNamedInAnotherOrder) {
   feed_->add({{0, "a", 1}, {0, "b", 1}});
