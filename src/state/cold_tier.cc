@@ -1,5 +1,8 @@
 #include "state/cold_tier.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <vector>
 
@@ -36,6 +39,33 @@ std::string prefixOf(char kind, uint32_t partition) {
   return prefix;
 }
 
+constexpr std::string_view kFolderPrefix = "thalweg-state-";
+
+std::string folderNameOf(pid_t process) {
+  return std::string(kFolderPrefix) + std::to_string(process) + "-";
+}
+
+// RocksDB locks a file of a store that is open, and the lock ends with the process; one's own is not seen.
+bool isOpenElsewhere(const std::filesystem::path& folder) {
+  const int file = ::open((folder / "LOCK").c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) return true;  // one that is being made has no lock yet
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  const bool known = ::fcntl(file, F_GETLK, &lock) == 0;
+  ::close(file);
+  return !known || lock.l_type != F_UNLCK;
+}
+
+void removeLeftovers(const std::string& temporaryFolder) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(temporaryFolder, ignored)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(kFolderPrefix) || name.starts_with(folderNameOf(::getpid()))) continue;
+    if (!isOpenElsewhere(entry.path())) std::filesystem::remove_all(entry.path(), ignored);
+  }
+}
+
 // A value's head: whether there is a time, and which.
 constexpr size_t kHeadBytes = 1 + sizeof(uint64_t);
 
@@ -52,7 +82,8 @@ ColdTier::~ColdTier() {
 SortedStore& ColdTier::store() {
   std::lock_guard lock(mutex_);
   if (!store_) {
-    folder_ = temporaryFolder_ + "/thalweg-state-" + randomUuid();
+    removeLeftovers(temporaryFolder_);
+    folder_ = temporaryFolder_ + "/" + folderNameOf(::getpid()) + randomUuid();
     store_ = SortedStore::open(folder_, {});
   }
   return *store_;

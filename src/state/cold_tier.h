@@ -17,7 +17,7 @@
 namespace thalweg {
 
 // The cold state of one operator. Its store is made when the first key goes there, in a folder of its own
-// below `temporaryFolder`, and removed with it. Safe on any thread.
+// below `temporaryFolder`, and removed with it; what killed processes left there goes then too. Safe on any thread.
 class ColdTier {
  public:
   explicit ColdTier(std::string temporaryFolder);

@@ -1,6 +1,11 @@
 #include "state/cold_tier.h"
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <random>
 
@@ -93,6 +98,55 @@ TEST(ColdTier, ItsFolderComesAndGoes) {
     EXPECT_FALSE(std::filesystem::is_empty(folder.path()));
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// A process that was killed cannot remove its folder. Those of living ones are not touched: a store that is open says so by its
+// lock, and one's own by its name.
+TEST(ColdTier, RemovesWhatKilledProcessesLeft) {
+  TestFolder folder;
+  const std::filesystem::path left = std::filesystem::path(folder.path()) / "thalweg-state-1-0d1b";
+  const std::filesystem::path others = std::filesystem::path(folder.path()) / "something-else";
+  std::filesystem::create_directories(left);
+  std::filesystem::create_directories(others);
+  std::ofstream(left / "LOCK") << "";
+  ColdTier first(folder.path()), second(folder.path());
+  ColdPartition inFirst(first, 0), inSecond(second, 0);
+  inFirst.put("a", "1", 1);
+  inFirst.flush();
+  inSecond.put("b", "2", 1);
+  inSecond.flush();
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(others));
+  EXPECT_EQ(entriesOf(inFirst), (Entries{{"a", "1"}}));
+
+  // Of a living process: its lock, taken by a child that waits.
+  const std::filesystem::path living = std::filesystem::path(folder.path()) / "thalweg-state-2-7c3e";
+  std::filesystem::create_directories(living);
+  std::ofstream(living / "LOCK") << "";
+  int ready[2], done[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(done), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int file = open((living / "LOCK").c_str(), O_RDWR);
+    struct flock lock = {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    const bool locked = fcntl(file, F_SETLK, &lock) == 0;
+    char byte = locked ? 1 : 0;
+    if (write(ready[1], &byte, 1) != 1 || read(done[0], &byte, 1) != 1) _exit(1);
+    _exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  ASSERT_EQ(byte, 1);
+  ColdTier third(folder.path());
+  ColdPartition inThird(third, 0);
+  inThird.put("c", "3", 1);
+  inThird.flush();
+  EXPECT_TRUE(std::filesystem::exists(living));
+  ASSERT_EQ(write(done[1], &byte, 1), 1);
+  waitpid(child, nullptr, 0);
 }
 
 TEST(ColdTier, HoldsWhatAMapHolds) {
