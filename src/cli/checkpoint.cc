@@ -117,12 +117,13 @@ class Report {
     if (const auto found = readOperatorMetadata(*folder_.fileSystem, folder)) {
       metadata = *found;
     } else {
+      metadata.operatorId = operatorId;
       metadata.operatorName = "without metadata (Spark 3.5 writes none)";
       metadata.stores = storesOnDisk(folder);
     }
     std::printf("operator %lld %s\n", static_cast<long long>(operatorId), metadata.operatorName.c_str());
     for (const StateStoreInfo& store : metadata.stores) {
-      guarded([&] { showStore(operatorId, store); });
+      guarded([&] { showStore(metadata, store); });
     }
   }
 
@@ -148,17 +149,19 @@ class Report {
     return stores;
   }
 
-  void showStore(int64_t operatorId, const StateStoreInfo& info) {
+  void showStore(const OperatorMetadata& metadata, const StateStoreInfo& info) {
+    const int64_t operatorId = metadata.operatorId;
     StateStoreId id{folder_.path + "/state", operatorId, 0, info.storeName};
     const std::optional<StateSchema> schema = readStateSchema(*folder_.fileSystem, id);
     if (!schema)
       return problem("the store " + info.storeName + " of operator " + std::to_string(operatorId) +
                      " has no schema file");
+    const int numPartitions = numPartitionsUsed(metadata, info, *schema->key);
     std::printf("  store %s, %d partitions\n    key   %s\n    value %s\n", info.storeName.c_str(),
-                info.numPartitions, schema->key->simpleString().c_str(),
+                numPartitions, schema->key->simpleString().c_str(),
                 schema->value->simpleString().c_str());
     const LoggedState logged = loggedState(configuration_, schema->key, info.numColsPrefixKey);
-    for (id.partitionId = 0; id.partitionId < info.numPartitions; ++id.partitionId) {
+    for (id.partitionId = 0; id.partitionId < numPartitions; ++id.partitionId) {
       const auto files = openStateFiles(logged.provider, folder_.fileSystem, id, logged.format,
                                         std::filesystem::temp_directory_path().string());
       guarded([&] { showPartition(*files, id, *schema); });

@@ -28,18 +28,52 @@ struct SortedKey {
   uint32_t number;
 };
 
-// Sorts keys that agree before `depth`, eight bytes at a time: rows share long stretches, and a comparison of whole
-// keys would go through memory for each of them again and again.
-void sortFrom(size_t depth, std::span<SortedKey> keys, const BinaryKeyTable& table) {
+// Keys that agree before `depth`.
+struct Run {
+  size_t depth;
+  std::span<SortedKey> keys;
+};
+
+// How far the keys of a run agree: at least to its depth.
+size_t commonLength(const Run& run, const BinaryKeyTable& table) {
+  const std::string_view first = table.key(run.keys.front().number);
+  size_t length = first.size();
+  for (const SortedKey& key : run.keys) {
+    const std::string_view other = table.key(key.number);
+    length = std::min(length, other.size());
+    length = static_cast<size_t>(std::mismatch(first.begin() + static_cast<int64_t>(run.depth), first.begin() + static_cast<int64_t>(length),
+                                               other.begin() + static_cast<int64_t>(run.depth))
+                                     .first -
+                                 first.begin());
+  }
+  return length;
+}
+
+// Sorts a run by its next eight bytes, and adds the runs that agree in them too to `more`.
+void sortRun(Run run, const BinaryKeyTable& table, std::vector<Run>* more) {
+  const auto [depth, keys] = run;
   for (SortedKey& key : keys) key.bytes = bytesAt(table.key(key.number), depth);
   std::sort(keys.begin(), keys.end(), [](const SortedKey& a, const SortedKey& b) { return a.bytes < b.bytes; });
-  for (auto run = keys.begin(); run != keys.end();) {
-    const auto end = std::find_if(run, keys.end(), [&](const SortedKey& key) { return key.bytes != run->bytes; });
+  for (auto same = keys.begin(); same != keys.end();) {
+    const auto end = std::find_if(same, keys.end(), [&](const SortedKey& key) { return key.bytes != same->bytes; });
     // A key that ends here comes before those that go on, of which the zeros may be real.
-    const auto longer = std::partition(run, end, [&](const SortedKey& key) { return table.key(key.number).size() <= depth + 8; });
-    std::sort(run, longer, [&](const SortedKey& a, const SortedKey& b) { return table.key(a.number).size() < table.key(b.number).size(); });
-    if (end - longer > 1) sortFrom(depth + 8, {longer, end}, table);
-    run = end;
+    const auto longer = std::partition(same, end, [&](const SortedKey& key) { return table.key(key.number).size() <= depth + 8; });
+    std::sort(same, longer, [&](const SortedKey& a, const SortedKey& b) { return table.key(a.number).size() < table.key(b.number).size(); });
+    if (end - longer > 1) more->push_back({depth + 8, {longer, end}});
+    same = end;
+  }
+}
+
+// Eight bytes at a time, past what a run's keys share: rows have long stretches in common, and comparisons of whole keys
+// would go through memory for each of them again and again.
+void sortKeys(std::span<SortedKey> keys, const BinaryKeyTable& table) {
+  std::vector<Run> runs;
+  if (keys.size() > 1) runs.push_back({0, keys});
+  while (!runs.empty()) {
+    Run run = runs.back();
+    runs.pop_back();
+    run.depth = commonLength(run, table);
+    sortRun(run, table, &runs);
   }
 }
 
@@ -201,7 +235,7 @@ std::vector<uint32_t> BinaryKeyTable::sortedNumbers() const {
   for (uint32_t number = 0; number < keys_.size(); ++number) {
     if (isLive(number)) keys.push_back({0, number});
   }
-  sortFrom(0, keys, *this);
+  sortKeys(keys, *this);
   std::vector<uint32_t> numbers;
   numbers.reserve(keys.size());
   for (const SortedKey& key : keys) numbers.push_back(key.number);

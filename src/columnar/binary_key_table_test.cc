@@ -111,6 +111,16 @@ TEST(BinaryKeyTable, SortsByBytes) {
   EXPECT_EQ(sorted, keys);
 }
 
+// Large keys that differ at their ends only: how far they agree costs no depth of calls.
+TEST(BinaryKeyTable, SortsLongKeysWithAllButTheEndInCommon) {
+  BinaryKeyTable table;
+  bool added = false;
+  std::vector<std::string> keys;
+  for (const char* end : {"c", "a", "", "ab", "b"}) keys.push_back(std::string(4'000'003, 'x') + end);
+  for (const std::string& key : keys) table.findOrAdd(key, &added);
+  EXPECT_EQ(table.sortedNumbers(), (std::vector<uint32_t>{2, 1, 3, 4, 0}));
+}
+
 // Of a key as large as a record of Kafka may be, and of many small ones after it.
 TEST(BinaryKeyTable, TakesKeysOfAnySize) {
   BinaryKeyTable table;

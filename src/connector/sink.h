@@ -45,6 +45,8 @@ struct StreamBatch {
   std::string runId;
   OutputMode mode = OutputMode::Append;
   SchemaPtr schema;  // of the rows
+  // An earlier run planned the batch, and may have written it. One that this run planned cannot be in the sink.
+  bool replayed = true;
 };
 
 // A streaming query's output. Calls come from the query's thread.

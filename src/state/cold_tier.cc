@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "common/error.h"
 #include "common/uuid.h"
 
 namespace thalweg {
@@ -77,6 +78,11 @@ ColdTier::~ColdTier() {
   store_.reset();
   std::error_code ignored;
   if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+}
+
+bool ColdTier::isMade() {
+  std::lock_guard lock(mutex_);
+  return store_ != nullptr;
 }
 
 SortedStore& ColdTier::store() {
@@ -156,7 +162,8 @@ void ColdPartition::takeUntil(int64_t limit,
     if (bigEndian(timeAndKey) > sortable(limit)) return false;
     const std::string_view key = timeAndKey.substr(sizeof(uint64_t));
     const std::string stored = valueKey(key);
-    tier_.store().get(stored, &value);
+    const bool isHere = tier_.store().get(stored, &value);
+    THALWEG_ASSERT(isHere);
     visit(key, std::string_view(value).substr(kHeadBytes));
     batch_.remove(stored);
     batch_.remove(entry);
@@ -177,7 +184,7 @@ void ColdPartition::forEach(const std::function<bool(std::string_view key, std::
 void ColdPartition::clear() {
   batch_.clear();
   taken_.clear();
-  if (numKeys_ == 0) return;
+  if (!tier_.isMade()) return;
   for (const char kind : {kValues, kTimes}) {
     tier_.store().forEach(prefixOf(kind, number_), [&](std::string_view key, std::string_view) {
       batch_.remove(key);

@@ -25,6 +25,7 @@ class ColdTier {
 
  private:
   friend class ColdPartition;
+  bool isMade();
   SortedStore& store();
 
   const std::string temporaryFolder_;

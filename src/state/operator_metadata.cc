@@ -1,5 +1,6 @@
 #include "state/operator_metadata.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 
@@ -50,6 +51,10 @@ std::string metadataPath(const std::string& operatorFolder) {
 }
 
 }  // namespace
+
+int numPartitionsUsed(const OperatorMetadata& metadata, const StateStoreInfo& store, const DataType& key) {
+  return key.fields().empty() || metadata.operatorName == "globalLimit" ? std::min(store.numPartitions, 1) : store.numPartitions;
+}
 
 const StateStoreInfo* OperatorMetadata::store(std::string_view name) const {
   for (const StateStoreInfo& info : stores) {

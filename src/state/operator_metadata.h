@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "storage/file_system.h"
+#include "types/data_type.h"
 
 namespace thalweg {
 
@@ -28,6 +29,10 @@ struct OperatorMetadata {
 
   const StateStoreInfo* store(std::string_view name) const;
 };
+
+// Of the partitions that the metadata names, those that the operator has: an aggregation without keys and a limit keep all in
+// the first one. `key` is the store's.
+int numPartitionsUsed(const OperatorMetadata& metadata, const StateStoreInfo& store, const DataType& key);
 
 // Foreign bytes: throws Error STATE_STORE_CHECKPOINT_CORRUPT naming `path`; a newer version says so.
 OperatorMetadata parseOperatorMetadata(std::string_view text, const std::string& path);

@@ -266,11 +266,10 @@ CommitOutcome Transaction::commit() {
       result = std::get<Attempt>(passed);
     }
     if (result == Attempt::Won) return finish(head_ ? head_->version() + 1 : 0);
+    backOff(++lostRaces, limits_.maxBackoffMs);
     if (stale_) {
       plan();
       render();
-    } else {
-      backOff(++lostRaces, limits_.maxBackoffMs);
     }
   }
   throw Error(

@@ -6,6 +6,7 @@
 
 #include <arrow/api.h>
 
+#include "columnar/row_sizes.h"
 #include "exec/operators/project_filter.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
@@ -16,7 +17,9 @@ namespace {
 
 constexpr int64_t kMicrosPerMilli = 1000;
 
+// Of the rows that come out at once: a row is repeated for each of its windows.
 constexpr size_t kOutputRows = 65536;
+constexpr int64_t kOutputBytes = int64_t{32} << 20;
 
 class TimeWindowReader final : public BatchReader {
  public:
@@ -30,7 +33,8 @@ class TimeWindowReader final : public BatchReader {
       if (!batch_ && !readInput()) return nullptr;
       std::vector<int32_t> rows;
       std::vector<int64_t> starts;
-      while (row_ < batch_->num_rows() && rows.size() < kOutputRows) takeWindows(&rows, &starts);
+      outputBytes_ = 0;
+      while (row_ < batch_->num_rows() && hasRoom(rows.size())) takeWindows(&rows, &starts);
       const auto input = row_ == batch_->num_rows() ? std::exchange(batch_, nullptr) : batch_;
       if (!rows.empty()) return output(input, rows, starts);
     }
@@ -43,8 +47,11 @@ class TimeWindowReader final : public BatchReader {
     times_ = evaluateToArray(time_, *batch_, Selection::all(batch_->num_rows()), context_);
     row_ = 0;
     start_.reset();
+    if (spec_.slide < spec_.duration) rowSizes_ = rowSizes(*batch_);
     return true;
   }
+
+  bool hasRoom(size_t numRows) const { return numRows < kOutputRows && outputBytes_ < kOutputBytes; }
 
   // Appends the current row's windows, as many as there is room for, and goes on to the next row where it has no more.
   void takeWindows(std::vector<int32_t>* rows, std::vector<int64_t>* starts) {
@@ -54,12 +61,13 @@ class TimeWindowReader final : public BatchReader {
       const auto time = static_cast<uint64_t>(times.Value(row_));
       uint64_t start = start_.value_or(static_cast<uint64_t>(lastWindowStart(times.Value(row_), spec_)));
       for (; time - start < static_cast<uint64_t>(spec_.duration); start -= static_cast<uint64_t>(spec_.slide)) {
-        if (rows->size() == kOutputRows) {
+        if (!hasRoom(rows->size())) {
           start_ = start;
           return;
         }
         rows->push_back(static_cast<int32_t>(row_));
         starts->push_back(static_cast<int64_t>(start));
+        if (!rowSizes_.empty()) outputBytes_ += rowSizes_[static_cast<size_t>(row_)];
       }
     }
     start_.reset();
@@ -94,6 +102,8 @@ class TimeWindowReader final : public BatchReader {
   const CancellationToken& cancellation_;
   std::shared_ptr<arrow::RecordBatch> batch_;  // null: the next one is to be read
   std::shared_ptr<arrow::Array> times_;
+  std::vector<int64_t> rowSizes_;  // of windows that overlap
+  int64_t outputBytes_ = 0;
   int64_t row_ = 0;
   std::optional<uint64_t> start_;  // of the row's next window, where some are out already
 };

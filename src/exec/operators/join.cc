@@ -1,3 +1,4 @@
+#include "columnar/row_sizes.h"
 #include "exec/operators/join.h"
 
 #include <algorithm>
@@ -5,7 +6,6 @@
 #include <mutex>
 
 #include <arrow/api.h>
-#include <arrow/util/byte_size.h>
 
 #include "common/error.h"
 #include "exec/operators/join_build.h"
@@ -105,8 +105,9 @@ class JoinReader final : public BatchReader {
     matched_.assign(partners_.size(), 0);
     row_ = 0;
     position_ = partners_[0].begin;
-    const int64_t rowBytes =
-        build_.averageRowBytes() + arrow::util::TotalBufferSize(*batch_) / batch_->num_rows();
+    // The largest row may be the one with all the partners.
+    const std::vector<int64_t> sizes = rowSizes(*batch_);
+    const int64_t rowBytes = build_.averageRowBytes() + *std::max_element(sizes.begin(), sizes.end());
     maxPairs_ = std::clamp<int64_t>(kPairBytes / std::max<int64_t>(rowBytes, 1), 1, kOutputRows);
     if (onlyExistence() && !node_.condition().rest) {
       for (size_t row = 0; row < partners_.size(); ++row) {

@@ -66,7 +66,7 @@ class StatefulAggregateRun {
       auto windows = std::make_unique<WindowsOfPanes>(node_.layout_, state_.numPartitions(),
                                                       execution_.evaluation(partition).memoryPool());
       for (const auto& part : panes) windows->merge(*part, part->entriesOf(partition));
-      windows->expand();
+      windows->expand(execution_.cancellation);
       parts_[static_cast<size_t>(partition)] = std::move(windows);
     });
   }

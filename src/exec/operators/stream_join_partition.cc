@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include <arrow/api.h>
-#include <arrow/util/byte_size.h>
 
+#include "columnar/row_sizes.h"
 #include "exec/operators/project_filter.h"
 #include "exec/operators/state_output.h"
 #include "types/arrow_result.h"
@@ -75,7 +75,7 @@ void StreamJoinPartition::add(JoinSide side, const JoinInputBatch& batch) {
   probe.keyNumbers = state_.number(keyBytes_);
   probe.hasNullKey = rowsWithNull(probe.keys);
   probe.matched.resize(static_cast<size_t>(count));
-  probe.rowBytes = arrow::util::TotalBufferSize(*batch.rows) / batch.rows->num_rows();
+  probe.rowSizes = rowSizes(*probe.rows);
   match(probe);
   state_.remove(JoinSide::Left, gone_);
   metrics_.rowsRemoved += static_cast<int64_t>(gone_.size());
@@ -96,7 +96,7 @@ void StreamJoinPartition::match(Probe& probe) {
       if (askOfHeld && held.isMatched(partner)) continue;
       probeRows_.push_back(static_cast<int32_t>(row));
       heldRows_.push_back(partner);
-      pairBytes_ += probe.rowBytes + static_cast<int64_t>(held.bytes(partner).size());
+      pairBytes_ += probe.rowSizes[row] + static_cast<int64_t>(held.bytes(partner).size());
       if (probeRows_.size() == kRowsAtOnce || pairBytes_ > kPairBytes) tryPairs(probe);
       if (askOfRow && !join_.condition) break;
     }

@@ -34,7 +34,7 @@ class StreamJoinPartition {
     std::vector<uint32_t> keyNumbers;
     std::vector<uint8_t> hasNullKey;  // empty: none has
     std::vector<uint8_t> matched;
-    int64_t rowBytes = 0;
+    std::vector<int64_t> rowSizes;  // in bytes
   };
   void match(Probe& probe);
   void tryPairs(Probe& probe);

@@ -60,6 +60,13 @@ BuildSide buildSideOf(const LogicalJoin& join) {
   return right && *left < *right ? BuildSide::Left : BuildSide::Right;
 }
 
+bool aggregatesStream(const LogicalNode& node) {
+  if (!node.isStreaming()) return false;
+  const auto& children = node.children();
+  return node.kind() == LogicalKind::Aggregate ||
+         std::any_of(children.begin(), children.end(), [](const LogicalPtr& child) { return aggregatesStream(*child); });
+}
+
 class Planner {
  public:
   Planner(const BatchContext& constants, const StreamingPlanning* streaming) : constants_(constants), streaming_(streaming) {}
@@ -223,7 +230,8 @@ class Planner {
   }
 
   PhysicalPtr planLimit(const LogicalLimit& limit) const {
-    if (streaming_ && streaming_->mode == OutputMode::Append && limit.isStreaming()) {
+    // Above an aggregation in complete mode each batch has all rows: their limit needs no memory of earlier batches.
+    if (streaming_ && limit.isStreaming() && (streaming_->mode == OutputMode::Append || !aggregatesStream(*limit.child()))) {
       const int operatorId = nextOperatorId_++;  // before the child's
       return std::make_shared<PhysicalStreamLimit>(limit.limit(), operatorId, plan(*limit.child()));
     }

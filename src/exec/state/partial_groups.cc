@@ -3,6 +3,7 @@
 #include <arrow/api.h>
 
 #include "columnar/row_hash.h"
+#include "common/error.h"
 #include "exec/operators/project_filter.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
@@ -11,6 +12,9 @@ namespace thalweg {
 namespace {
 
 using Arrays = std::vector<std::shared_ptr<arrow::Array>>;
+
+// Their keys lie in one batch of columns.
+constexpr size_t kMostEntries = 200'000'000;
 
 // struct<start, end> of windows that start so.
 std::shared_ptr<arrow::Array> windowColumn(const DataType& type, const std::vector<int64_t>& starts, int64_t duration,
@@ -93,7 +97,7 @@ void WindowsOfPanes::merge(const PartialGroups& panes, std::span<const uint32_t>
   }
 }
 
-void WindowsOfPanes::expand() {
+void WindowsOfPanes::expand(const CancellationToken& cancellation) {
   const WindowPanes& panes = *layout_.panes;
   std::vector<std::string_view> keys;
   for (const uint32_t group : table_.liveNumbers()) keys.push_back(table_.key(group));
@@ -105,6 +109,10 @@ void WindowsOfPanes::expand() {
   std::vector<int64_t> starts;
   std::vector<int32_t> rows;
   for (int64_t pane = 0; pane < paneStarts->length(); ++pane) {
+    cancellation.throwIfCancelled();
+    if (starts.size() > kMostEntries) {
+      throw unsupported("A batch of more than " + std::to_string(kMostEntries) + " windows a partition (take fewer records a batch)");
+    }
     for (const int64_t start : panes.windowsOf(paneStarts->Value(pane))) {
       starts.push_back(start);
       rows.push_back(static_cast<int32_t>(pane));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "columnar/binary_key_table.h"
+#include "common/cancellation.h"
 #include "exec/state/aggregate_state_layout.h"
 
 namespace thalweg {
@@ -68,8 +69,8 @@ class WindowsOfPanes final : public GroupEntries {
   WindowsOfPanes(const AggregateStateLayout& layout, int numPartitions, arrow::MemoryPool* pool);
   // Takes in some of the groups of a part.
   void merge(const PartialGroups& panes, std::span<const uint32_t> entries);
-  // After the last merge.
-  void expand();
+  // After the last merge. Throws the cancellation's Error.
+  void expand(const CancellationToken& cancellation);
   std::string_view key(uint32_t entry) const override { return windowKeys_[entry]; }
   uint32_t group(uint32_t entry) const override { return paneOf_[entry]; }
 

@@ -71,6 +71,7 @@ void SessionState::restart() {
   sessions_ = Sessions();
   aggregators_ = makeAggregators(layout_.aggregates);
   panes_.clear();
+  paneEnds_.clear();
   ofKey_.clear();
   keyOf_.clear();
   slots_.clear();
@@ -152,6 +153,7 @@ uint32_t SessionState::newSession(uint32_t key, int64_t start, int64_t end) {
     keyOf_.push_back(key);
     slots_.push_back(Slot::New);
     isChanged_.push_back(0);
+    paneEnds_.push_back(kNoPane);
   } else {
     session = freeSessions_.back();
     freeSessions_.pop_back();
@@ -178,7 +180,9 @@ void SessionState::free(uint32_t session) {
 }
 
 void SessionState::noteEnd(uint32_t session) {
-  panes_.add(sessions_.ends[session], session);
+  if (paneEnds_[session] <= sessions_.ends[session]) return;
+  paneEnds_[session] = sessions_.ends[session];
+  panes_.add(paneEnds_[session], session);
 }
 
 void SessionState::noteChanged(uint32_t session) {
@@ -251,13 +255,16 @@ std::vector<uint32_t> SessionState::all() const {
 }
 
 std::vector<uint32_t> SessionState::takeExpired(int64_t watermarkMicros) {
-  std::vector<uint32_t> expired = panes_.take(watermarkMicros);
-  std::erase_if(expired, [&](uint32_t session) {
-    return slots_[session] == Slot::Free || sessions_.ends[session] > watermarkMicros;
-  });
-  // A session that has grown more than once within a second comes as often.
-  std::sort(expired.begin(), expired.end());
-  expired.erase(std::unique(expired.begin(), expired.end()), expired.end());
+  std::vector<uint32_t> expired;
+  for (const uint32_t session : panes_.take(watermarkMicros)) {
+    if (paneEnds_[session] > watermarkMicros) continue;
+    paneEnds_[session] = kNoPane;
+    if (slots_[session] == Slot::Free) continue;
+    if (sessions_.ends[session] <= watermarkMicros)
+      expired.push_back(session);
+    else
+      noteEnd(session);
+  }
   return expired;
 }
 

@@ -77,6 +77,7 @@ class SessionState final : public StorePartition {
  private:
   using Arrays = std::vector<std::shared_ptr<arrow::Array>>;
   enum class Slot : uint8_t { Free, New, Stored };
+  static constexpr int64_t kNoPane = INT64_MAX;
 
   uint32_t newSession(uint32_t key, int64_t start, int64_t end);
   void free(uint32_t session);
@@ -101,8 +102,10 @@ class SessionState final : public StorePartition {
   std::vector<uint32_t> freeSessions_;
   Aggregators aggregators_;
   int64_t numLive_ = 0;
-  // Sessions by end. One whose end has grown is also there by those that it had before.
+  // Each session once, by an end that it has or had: when that is passed, it is put there by the one that it has then. A number
+  // may be there more than once after it was another session's; `paneEnds_` says which counts.
   ExpiryPanes panes_;
+  std::vector<int64_t> paneEnds_;  // by session, kNoPane where it is in none
   std::vector<uint32_t> grownKeys_;  // keys with sessions that merge() has not seen
   std::vector<uint32_t> changed_;
   BinaryRows removedKeys_;  // of sessions that the files have

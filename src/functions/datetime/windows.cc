@@ -39,6 +39,9 @@ int64_t fixedInterval(const Expression& argument, const char* parameter) {
               {{"funcName", "`window`"}, {"paramName", "`" + std::string(parameter) + "`"}, {"paramType", "\"STRING\""}});
 }
 
+// A row comes out once for each of its windows.
+constexpr int64_t kMostWindowsOfARow = 100'000;
+
 void requirePositive(const char* name, int64_t value, const std::string& sql) {
   if (value > 0) return;
   throw Error("DATATYPE_MISMATCH.VALUE_OUT_OF_RANGE",
@@ -71,6 +74,10 @@ ExpressionPtr resolveWindow(const FunctionCall& call, const FunctionContext& con
   requirePositive("window_duration", spec.duration, "window");
   requirePositive("slide_duration", spec.slide, "window");
   if (spec.slide > spec.duration) throwConstraint("slide_duration", spec.slide, "<=", "window_duration", spec.duration);
+  if (spec.duration / spec.slide > kMostWindowsOfARow) {
+    throw unsupported("A window of " + std::to_string(spec.duration) + " microseconds that slides by " + std::to_string(spec.slide) +
+                      ", of which a row has more than " + std::to_string(kMostWindowsOfARow) + ",");
+  }
   if (std::abs(spec.start) >= spec.slide) throwConstraint("abs(start_time)", std::abs(spec.start), "<", "slide_duration", spec.slide);
   return std::make_shared<TimeWindow>(time, spec);
 }

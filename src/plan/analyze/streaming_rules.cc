@@ -113,6 +113,13 @@ void checkAggregateFunctions(const LogicalAggregate& aggregate) {
   }
 }
 
+// Of an operator with state above an aggregation.
+void refuseLateRows(OutputMode mode) {
+  if (mode == OutputMode::Append) return;
+  refuseOperator("Deduplications and joins of streams after a streaming aggregation are supported in the output mode append only: in others "
+                 "the aggregation brings a group again and again, and may bring rows that are late for them.");
+}
+
 void checkDeduplicate(const LogicalDeduplicate& node) {
   const auto& columns = node.child()->output();
   const bool hasWatermark = std::any_of(columns.begin(), columns.end(), [](const AttributePtr& column) {
@@ -137,10 +144,7 @@ void checkOperator(const LogicalNode& node, OutputMode mode) {
       return;
     }
     case LogicalKind::Deduplicate:
-      if (aggregated && mode != OutputMode::Append) {
-        refuseOperator("A deduplication after a streaming aggregation is supported in the output mode append only: in others the aggregation "
-                       "may emit rows that are late for it.");
-      }
+      if (aggregated) refuseLateRows(mode);
       return checkDeduplicate(static_cast<const LogicalDeduplicate&>(node));
     case LogicalKind::EventTimeWatermark: {
       const auto& watermark = static_cast<const LogicalEventTimeWatermark&>(node);
@@ -158,7 +162,9 @@ void checkOperator(const LogicalNode& node, OutputMode mode) {
         if (!child->isStreaming()) refuseOperator("A union of a streaming with a static DataFrame is not supported.");
       }
       return;
-    case LogicalKind::Join: return checkJoin(static_cast<const LogicalJoin&>(node), mode);
+    case LogicalKind::Join:
+      if (aggregated && node.children()[0]->isStreaming() && node.children()[1]->isStreaming()) refuseLateRows(mode);
+      return checkJoin(static_cast<const LogicalJoin&>(node), mode);
     default: return;
   }
 }

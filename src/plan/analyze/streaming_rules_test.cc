@@ -76,6 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Aggregates, StreamingRules, testing::Values(
     Case{"SELECT window(ts, '5 minutes') w, count(*) FROM raw GROUP BY w", "mode", "ok", "ok"},
     Case{"SELECT k, count(*) FROM raw GROUP BY k ORDER BY k", "mode", "operator", "ok"},
     Case{"SELECT k, count(*) FROM raw GROUP BY k LIMIT 2", "mode", "operator", "ok"},
+    Case{"SELECT c FROM (SELECT k, count(*) c FROM raw GROUP BY k) a JOIN events ON a.k = events.k", "mode", "operator", "operator"},
     Case{"SELECT window(w, '1 hour') h, sum(c) FROM (SELECT window(ts, '5 minutes') w, count(*) c FROM events GROUP BY w) GROUP BY h",
          "ok", "operator", "operator"}));
 

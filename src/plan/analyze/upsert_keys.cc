@@ -129,7 +129,14 @@ std::optional<std::vector<int>> upsertKeyColumns(const LogicalNode& plan) {
   for (const ExpressionPtr& grouping : aggregate->grouping()) {
     const AttributePtr group = columnOf(grouping);
     // A window of time has one length: its start alone says which it is.
-    const auto positions = positionsOf(*group, plan.output(), parts, isWindowOfTime(*aggregate, group->id()));
+    const ExpressionPtr& column = grouping->kind() == ExpressionKind::Alias ? grouping->children()[0] : grouping;
+    const bool isWindow = column->kind() == ExpressionKind::Attribute &&
+                          isWindowOfTime(*aggregate, static_cast<const Attribute&>(*column).id());
+    const auto positions = positionsOf(*group, plan.output(), parts, isWindow);
+    if (positions.empty() && group->name() == "spark_grouping_id") {
+      throw unsupported("update mode into this sink of rollup, cube or grouping sets without grouping_id(), which tells their rows apart "
+                        "(add it to the aggregates)");
+    }
     if (positions.empty()) {
       throw unsupported("update mode into this sink without the grouping column " + group->name() +
                         " in the output, by which a group's earlier row is found (select it too)");

@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "plan/analyze/analyzer.h"
+#include "plan/analyze/relations.h"
 #include "plan/logical/collect_metrics.h"
 #include "plan/logical/event_time.h"
 #include "sql/parser.h"
@@ -64,6 +65,17 @@ TEST(UpsertKeys, AreFollowedThroughProjectionsFiltersAndNames) {
 TEST(UpsertKeys, AreFollowedThroughObservedMetrics) {
   const LogicalPtr counts = analyzed("SELECT count(*), k FROM events GROUP BY k");
   EXPECT_EQ(upsertKeyColumns(LogicalCollectMetrics("seen", 1, {}, counts)), (Positions{{1}}));
+}
+
+// As groupBy(window(ts, …).alias("w")) has it.
+TEST(UpsertKeys, AWindowMayHaveANameOfItsOwn) {
+  LogicalPtr child = analyzed("SELECT ts FROM events");
+  const auto window = std::make_shared<TimeWindow>(child->output()[0], TimeWindowSpec{60'000'000, 60'000'000, 0});
+  std::vector<ExpressionPtr> grouping = {std::make_shared<Alias>(window, "w")};
+  child = placeTimeWindows(&grouping, child);
+  const AttributePtr w = static_cast<const Alias&>(*grouping[0]).toAttribute();
+  const auto start = std::make_shared<Alias>(std::make_shared<FieldAccess>(w, 0), "start");
+  EXPECT_EQ(upsertKeyColumns(*makeAggregate(grouping, {start}, child)), (Positions{{0}}));
 }
 
 TEST(UpsertKeys, AWindowIsThereItselfOrByAnEnd) {

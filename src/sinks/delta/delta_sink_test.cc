@@ -132,6 +132,15 @@ TEST_F(DeltaSinkTest, ABatchBeforeTheTablesLastIsRefused) {
   EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "2/b"}));
 }
 
+// A checkpoint that lost its last batch plans that batch again, over other records.
+TEST_F(DeltaSinkTest, ANewBatchOfAnIdThatTheTableHasIsRefused) {
+  ASSERT_TRUE(runBatch(0, {{1, "a"}}));
+  DeltaStreamSink sink(log_, {});
+  sink.validate(OutputMode::Append, *idAndName());
+  EXPECT_EQ(conditionOf([&] { sink.beginBatch({0, kQuery, "run", OutputMode::Append, idAndName(), /*replayed=*/false}); }),
+            "STREAMING_CHECKPOINT_BEHIND_SINK");
+}
+
 TEST_F(DeltaSinkTest, ABatchWithoutRowsIsACommitOfItsOwn) {
   ASSERT_TRUE(runBatch(0, {{1, "a"}}));
   ASSERT_TRUE(runBatch(1, {}));

@@ -77,7 +77,7 @@ std::unique_ptr<BatchWrite> DeltaStreamSink::beginBatch(const StreamBatch& batch
   checkSameTable(snapshot.get(), batch);
   if (snapshot) {
     const auto recorded = snapshot->transactionVersion(batch.queryId);
-    if (recorded && *recorded > batch.batchId) {
+    if (recorded && (*recorded > batch.batchId || (*recorded == batch.batchId && !batch.replayed))) {
       // Batches are planned durably before they are written: an honest checkpoint is never behind its table.
       throw Error(
           "STREAMING_CHECKPOINT_BEHIND_SINK",

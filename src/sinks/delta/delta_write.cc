@@ -152,8 +152,7 @@ void DeltaWrite::settleSchema(const delta::CastFunction& cast) {
       metadata_.configuration = request_.newTable->configuration;
     }
     // Without vectors every changed row would rewrite its file.
-    if (!snapshot_ && request_.upsertKey)
-      metadata_.configuration[std::string(delta::kEnableDeletionVectors)] = "true";
+    if (!snapshot_ && request_.upsertKey) metadata_.configuration.emplace(delta::kEnableDeletionVectors, "true");
     metadata_.schemaString = toSchemaJson(*schema);
     metadata_.partitionColumns = canonicalNames(*schema, options_.partitionBy);
     metadataChanged_ = !snapshot_ || replaceTable ||

@@ -195,7 +195,7 @@ std::shared_ptr<Table> openStateTable(const ReadDefinition& read, const FileSyst
   const StateStoreInfo* store = metadata ? metadata->store(plan->id.storeName) : nullptr;
   const auto schema = store == nullptr ? std::nullopt : readStateSchema(*plan->fileSystem, plan->id);
   if (!schema) throwNoStore(plan->id);
-  plan->numPartitions = store->numPartitions;
+  plan->numPartitions = numPartitionsUsed(*metadata, *store, *schema->key);
   plan->schema = *schema;
   plan->tableSchema =
       DataType::structOf({{"key", schema->key}, {"value", schema->value}, {"partition_id", intType()}});

@@ -265,7 +265,7 @@ void MicroBatchExecution::runAndCommit(bool hasNewData, QueryProgress* progress)
     state_->prepare(batchId_);
   });
   timed(progress, "addBatch", [&] {
-    auto write = definition_.sink->beginBatch({batchId_, checkpoint_.queryId(), runId_, definition_.mode, outputSchema_});
+    auto write = definition_.sink->beginBatch({batchId_, checkpoint_.queryId(), runId_, definition_.mode, outputSchema_, replaying_});
     if (!write) {
       logInfo("query {}: batch {} is in the sink already", checkpoint_.queryId(), batchId_);
       return;

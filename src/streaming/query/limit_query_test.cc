@@ -1,4 +1,5 @@
 // A limit over a stream holds for its whole life, over batches and restarts.
+#include "plan/analyze/relations.h"
 #include "streaming/query/query_test_support.h"
 
 namespace thalweg {
@@ -22,6 +23,14 @@ TEST_P(LimitQueryTest, TheFirstRowsOfTheStreamComeOut) {
   if (!GetParam().restarts) {
     EXPECT_EQ(sumOf("numRowsUpdated"), 2);
   }
+}
+
+// Below an aggregation the rows of the stream's whole life are limited, also in the modes of aggregations.
+TEST_P(LimitQueryTest, BelowAnAggregationToo) {
+  const LogicalPtr child = limited(3);
+  const LogicalPtr plan = makeAggregate({}, {named(call("count", {Literal::of(1)}), "n")}, child);
+  EXPECT_EQ(rowsOfSteps(plan, OutputMode::Complete, {{{0, "a"}, {0, "b"}}, {{1, "c"}, {1, "d"}}, {{2, "e"}}}),
+            (std::vector<Rows>{{"2"}, {"3"}, {"3"}}));
 }
 
 TEST_P(LimitQueryTest, NoRowsAtAll) {

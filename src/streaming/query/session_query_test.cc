@@ -47,6 +47,24 @@ TEST_P(SessionQueryTest, AppendGivesASessionOnceWhenTheWatermarkPassesItsEnd) {
   }
 }
 
+// A session that grows for long takes no more memory than one that is new.
+TEST_P(SessionQueryTest, AGrowingSessionTakesNoMoreMemory) {
+  if (GetParam().restarts) GTEST_SKIP() << "what a run keeps in memory is looked at";
+  for (const OutputMode mode : {OutputMode::Append, OutputMode::Complete}) {
+    Steps steps;
+    for (int64_t i = 0; i < 20; ++i) steps.push_back({{1000 + 5 * i, "a", 1}});
+    rowsOfSteps(sessions(events(), gap("10 seconds")), mode, {steps.begin(), steps.begin() + 10});
+    const int64_t before = lastState()["memoryUsedBytes"];
+    rowsOfSteps(sessions(events(), gap("10 seconds")), mode, {steps.begin() + 10, steps.end()});
+    // A note of an end a batch would be ten times 90 bytes.
+    EXPECT_LE(lastState()["memoryUsedBytes"], before + 400);
+    checkpoint_.fileSystem->removeTree("/checkpoint");
+    feed_->steps.clear();
+    store_->batches.clear();
+    store_->taken = -1;
+  }
+}
+
 // What Spark reports of the state for the same events (seconds for its minutes): all sessions of a key with
 // new ones are updated, and those that went into others are removed.
 TEST_P(SessionQueryTest, ReportsCountSessionsAsSparkDoes) {
