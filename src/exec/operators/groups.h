@@ -1,5 +1,5 @@
-// Rows grouped in memory: the groups' keys and their running values. Batch aggregation and the first stage of
-// streaming aggregation are made of it.
+// Rows grouped in memory: the groups' keys and their running values. Batch aggregation is made of it, and the first stage of
+// sessions over a stream.
 #pragma once
 
 #include <memory>
