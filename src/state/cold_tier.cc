@@ -80,17 +80,14 @@ ColdTier::~ColdTier() {
   if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
 }
 
-bool ColdTier::isMade() {
-  std::lock_guard lock(mutex_);
-  return store_ != nullptr;
-}
-
 SortedStore& ColdTier::store() {
+  if (SortedStore* made = made_) return *made;
   std::lock_guard lock(mutex_);
   if (!store_) {
     removeLeftovers(temporaryFolder_);
     folder_ = temporaryFolder_ + "/" + folderNameOf(::getpid()) + randomUuid();
     store_ = SortedStore::open(folder_, {});
+    made_ = store_.get();
   }
   return *store_;
 }

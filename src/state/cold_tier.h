@@ -3,6 +3,7 @@
 // It is not durable and needs not be: a checkpoint's change files and snapshots hold all state, hot or cold.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -25,13 +26,14 @@ class ColdTier {
 
  private:
   friend class ColdPartition;
-  bool isMade();
+  bool isMade() const { return made_ != nullptr; }
   SortedStore& store();
 
   const std::string temporaryFolder_;
   std::mutex mutex_;
   std::string folder_;  // empty until made
   std::unique_ptr<SortedStore> store_;
+  std::atomic<SortedStore*> made_{nullptr};  // store_, for those who only use it
 };
 
 // One partition of it. A key is here once. Used by one thread at a time; different ones of a tier at the same

@@ -125,8 +125,8 @@ class OperatorState {
 
   // Makes the changes durable as the next version.
   void commit();
-  // Off the critical path, after the batch is committed: a snapshot where change files have grown long, and
-  // files that it makes needless go.
+  // After the batch is committed, before the next one: a snapshot where change files have grown long, and files
+  // that it makes needless go.
   void maintain();
 
   int64_t numKeys() const;
