@@ -51,6 +51,16 @@ void updateAll(const Aggregators& aggregators, const Aggregates& aggregates, std
   }
 }
 
+std::vector<StructField> groupingFields(const Schema& output, size_t numGrouping) {
+  return {output.fields().begin(), output.fields().begin() + static_cast<std::ptrdiff_t>(numGrouping)};
+}
+
+std::string functionNames(const Aggregates& aggregates) {
+  std::string names;
+  for (const auto& aggregate : aggregates) names += (names.empty() ? "" : ",") + aggregate->spec().name;
+  return names;
+}
+
 std::vector<uint32_t> allGroups(int64_t count) {
   std::vector<uint32_t> groups(static_cast<size_t>(count));
   std::iota(groups.begin(), groups.end(), 0U);

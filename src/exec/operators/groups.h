@@ -23,6 +23,10 @@ std::vector<std::shared_ptr<arrow::Array>> evaluateAll(const std::vector<Express
 // Adds a batch's rows to their groups: groups[row] is the group of row `row`.
 void updateAll(const Aggregators& aggregators, const Aggregates& aggregates, std::span<const uint32_t> groups,
                const arrow::RecordBatch& batch, const EvaluationContext& context);
+// Of an aggregation's output, the columns that it groups by: they come first.
+std::vector<StructField> groupingFields(const Schema& output, size_t numGrouping);
+// "count,sum": which functions an aggregation's state is of.
+std::string functionNames(const Aggregates& aggregates);
 // 0 … count − 1: all groups, or all rows.
 std::vector<uint32_t> allGroups(int64_t count);
 

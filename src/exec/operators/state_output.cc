@@ -1,5 +1,6 @@
 #include "exec/operators/state_output.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <arrow/record_batch.h>
@@ -31,6 +32,16 @@ class Output final : public RunningOperator {
 
 std::unique_ptr<RunningOperator> outputOf(std::vector<Batches> ofStatePartition, int numPartitions) {
   return std::make_unique<Output>(std::move(ofStatePartition), numPartitions);
+}
+
+std::unique_ptr<RunningOperator> runStatePartitions(Execution& execution, int numStatePartitions,
+                                                    const std::function<Batches(int partition)>& run) {
+  std::vector<Batches> results(static_cast<size_t>(numStatePartitions));
+  execution.pool->runAll(numStatePartitions, [&](int partition) {
+    execution.cancellation.throwIfCancelled();
+    results[static_cast<size_t>(partition)] = run(partition);
+  });
+  return outputOf(std::move(results), std::min(numStatePartitions, execution.pool->numSlots()));
 }
 
 }  // namespace thalweg

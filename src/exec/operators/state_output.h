@@ -1,8 +1,9 @@
-// What the runs of stateful operators have in common: their clock, and how their rows come out.
+// What the runs of stateful operators have in common: their clock, their tasks, and how their rows come out.
 #pragma once
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <vector>
 
 #include "exec/operators/operator.h"
@@ -29,5 +30,10 @@ class MetricStopwatch {
 // makes a file of each.
 std::unique_ptr<RunningOperator> outputOf(
     std::vector<std::vector<std::shared_ptr<arrow::RecordBatch>>> ofStatePartition, int numPartitions);
+
+// The batches that `run` gives for each partition of the state, a task a partition, as an operator: see outputOf.
+std::unique_ptr<RunningOperator> runStatePartitions(
+    Execution& execution, int numStatePartitions,
+    const std::function<std::vector<std::shared_ptr<arrow::RecordBatch>>(int partition)>& run);
 
 }  // namespace thalweg

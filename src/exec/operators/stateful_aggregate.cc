@@ -15,10 +15,6 @@ namespace {
 
 using Batches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
 
-std::vector<StructField> firstFields(const Schema& schema, size_t count) {
-  return {schema.fields().begin(), schema.fields().begin() + static_cast<int64_t>(count)};
-}
-
 }  // namespace
 
 // One batch's run over all partitions of the state.
@@ -32,12 +28,7 @@ class StatefulAggregateRun {
 
   std::unique_ptr<RunningOperator> run(RunningOperator& input) {
     groupInput(input);
-    std::vector<Batches> results(static_cast<size_t>(state_.numPartitions()));
-    execution_.pool->runAll(state_.numPartitions(), [&](int partition) {
-      execution_.cancellation.throwIfCancelled();
-      results[static_cast<size_t>(partition)] = runPartition(partition);
-    });
-    return outputOf(std::move(results), std::min(state_.numPartitions(), execution_.pool->numSlots()));
+    return runStatePartitions(execution_, state_.numPartitions(), [&](int partition) { return runPartition(partition); });
   }
 
  private:
@@ -132,7 +123,7 @@ PhysicalStatefulAggregate::PhysicalStatefulAggregate(SchemaPtr schema, std::vect
       grouping_(std::move(grouping)),
       aggregates_(std::move(aggregates)),
       mode_(mode),
-      layout_(firstFields(*schema, grouping_.size()), aggregates_, eventTime, panes) {}
+      layout_(groupingFields(*schema, grouping_.size()), aggregates_, eventTime, panes) {}
 
 std::unique_ptr<RunningOperator> PhysicalStatefulAggregate::start(Execution& execution) const {
   const auto input = children()[0]->start(execution);
@@ -155,9 +146,7 @@ std::vector<std::unique_ptr<StorePartition>> PhysicalStatefulAggregate::makePart
 }
 
 std::string PhysicalStatefulAggregate::fingerprint() const {
-  std::string text;
-  for (const auto& aggregate : aggregates_) text += (text.empty() ? "" : ",") + aggregate->spec().name;
-  return text;
+  return functionNames(aggregates_);
 }
 
 bool PhysicalStatefulAggregate::wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const {

@@ -12,10 +12,6 @@ namespace {
 
 using Batches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
 
-std::vector<StructField> firstFields(const Schema& schema, size_t count) {
-  return {schema.fields().begin(), schema.fields().begin() + static_cast<std::ptrdiff_t>(count)};
-}
-
 }  // namespace
 
 // One batch's run over all partitions of the state.
@@ -29,12 +25,7 @@ class StatefulSessionsRun {
 
   std::unique_ptr<RunningOperator> run(RunningOperator& input) {
     groupInput(input);
-    std::vector<Batches> results(static_cast<size_t>(state_.numPartitions()));
-    execution_.pool->runAll(state_.numPartitions(), [&](int partition) {
-      execution_.cancellation.throwIfCancelled();
-      results[static_cast<size_t>(partition)] = runPartition(partition);
-    });
-    return outputOf(std::move(results), std::min(state_.numPartitions(), execution_.pool->numSlots()));
+    return runStatePartitions(execution_, state_.numPartitions(), [&](int partition) { return runPartition(partition); });
   }
 
  private:
@@ -100,7 +91,7 @@ PhysicalStatefulSessions::PhysicalStatefulSessions(SchemaPtr schema, std::vector
       aggregates_(std::move(aggregates)),
       mode_(mode),
       hasWatermark_(hasWatermark),
-      layout_(firstFields(*schema, grouping_.size()), session, aggregates_) {}
+      layout_(groupingFields(*schema, grouping_.size()), session, aggregates_) {}
 
 std::unique_ptr<RunningOperator> PhysicalStatefulSessions::start(Execution& execution) const {
   const auto input = children()[0]->start(execution);
@@ -124,9 +115,7 @@ std::vector<std::unique_ptr<StorePartition>> PhysicalStatefulSessions::makeParti
 }
 
 std::string PhysicalStatefulSessions::fingerprint() const {
-  std::string text;
-  for (const auto& aggregate : aggregates_) text += (text.empty() ? "" : ",") + aggregate->spec().name;
-  return text;
+  return functionNames(aggregates_);
 }
 
 bool PhysicalStatefulSessions::wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const {

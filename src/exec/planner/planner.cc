@@ -24,6 +24,7 @@
 #include "exec/planner/stream_join.h"
 #include "expr/canonical.h"
 #include "plan/logical/collect_metrics.h"
+#include "plan/analyze/streaming_rules.h"
 #include "plan/logical/event_time.h"
 #include "plan/logical/generate.h"
 #include "plan/logical/join.h"
@@ -58,13 +59,6 @@ BuildSide buildSideOf(const LogicalJoin& join) {
   if (!left) return BuildSide::Right;
   const std::optional<int64_t> right = mostRows(*join.right());
   return right && *left < *right ? BuildSide::Left : BuildSide::Right;
-}
-
-bool aggregatesStream(const LogicalNode& node) {
-  if (!node.isStreaming()) return false;
-  const auto& children = node.children();
-  return node.kind() == LogicalKind::Aggregate ||
-         std::any_of(children.begin(), children.end(), [](const LogicalPtr& child) { return aggregatesStream(*child); });
 }
 
 class Planner {
@@ -231,7 +225,7 @@ class Planner {
 
   PhysicalPtr planLimit(const LogicalLimit& limit) const {
     // Above an aggregation in complete mode each batch has all rows: their limit needs no memory of earlier batches.
-    if (streaming_ && limit.isStreaming() && (streaming_->mode == OutputMode::Append || !aggregatesStream(*limit.child()))) {
+    if (streaming_ && limit.isStreaming() && (streaming_->mode == OutputMode::Append || streamingAggregates(*limit.child()).empty())) {
       const int operatorId = nextOperatorId_++;  // before the child's
       return std::make_shared<PhysicalStreamLimit>(limit.limit(), operatorId, plan(*limit.child()));
     }

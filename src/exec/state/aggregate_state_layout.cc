@@ -7,12 +7,6 @@
 namespace thalweg {
 namespace {
 
-std::vector<DataTypePtr> typesOf(const std::vector<StructField>& fields) {
-  std::vector<DataTypePtr> types;
-  for (const StructField& field : fields) types.push_back(field.type);
-  return types;
-}
-
 std::vector<StructField> bufferFieldsOf(const Aggregates& aggregates) {
   std::vector<StructField> fields;
   for (const auto& aggregator : makeAggregators(aggregates)) {
@@ -54,9 +48,9 @@ std::vector<int64_t> WindowPanes::windowsOf(int64_t paneStart) const {
 AggregateStateLayout::AggregateStateLayout(std::vector<StructField> keys, Aggregates calls, std::optional<EventTimeKey> time,
                                  std::optional<WindowPanes> windowPanes)
     : keyFields(std::move(keys)),
-      keyTypes(typesOf(keyFields)),
+      keyTypes(fieldTypes(*DataType::structOf(keyFields))),
       valueFields(bufferFieldsOf(calls)),
-      valueTypes(typesOf(valueFields)),
+      valueTypes(fieldTypes(*DataType::structOf(valueFields))),
       aggregates(std::move(calls)),
       eventTime(time),
       panes(windowPanes),

@@ -10,12 +10,6 @@
 namespace thalweg {
 namespace {
 
-std::vector<DataTypePtr> typesOf(const std::vector<StructField>& fields) {
-  std::vector<DataTypePtr> types;
-  for (const StructField& field : fields) types.push_back(field.type);
-  return types;
-}
-
 std::vector<DataTypePtr> withType(std::vector<DataTypePtr> types, DataTypePtr last) {
   types.push_back(std::move(last));
   return types;
@@ -30,9 +24,9 @@ size_t matchedOffset(const std::vector<DataTypePtr>& rowTypes) {
 JoinStateLayout::JoinStateLayout(std::array<Side, 2> sides, std::optional<EventTimeKey> keyExpiry)
     : sides_(std::move(sides)),
       keyExpiry_(keyExpiry),
-      keyTypes_(typesOf(sides_[0].keys)),
-      rowTypes_{withType(typesOf(sides_[0].columns), booleanType()),
-                withType(typesOf(sides_[1].columns), booleanType())},
+      keyTypes_(fieldTypes(*DataType::structOf(sides_[0].keys))),
+      rowTypes_{withType(fieldTypes(*DataType::structOf(sides_[0].columns)), booleanType()),
+                withType(fieldTypes(*DataType::structOf(sides_[1].columns)), booleanType())},
       keyEncoder_(keyTypes_, BinaryRowEncoder::Floats::Normalize),
       rowEncoders_{BinaryRowEncoder(rowTypes_[0]), BinaryRowEncoder(rowTypes_[1])},
       indexedKeys_(withType(keyTypes_, longType()), keyTypes_.size()) {

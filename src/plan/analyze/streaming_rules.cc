@@ -24,18 +24,6 @@ const char* nameOf(OutputMode mode) {
               {{"outputMode", nameOf(mode)}, {"operation", operation}});
 }
 
-// The streaming aggregations of a plan, the topmost first.
-std::vector<const LogicalAggregate*> streamingAggregates(const LogicalNode& plan) {
-  std::vector<const LogicalAggregate*> found;
-  if (!plan.isStreaming()) return found;
-  if (plan.kind() == LogicalKind::Aggregate) found.push_back(static_cast<const LogicalAggregate*>(&plan));
-  for (const LogicalPtr& child : plan.children()) {
-    const auto below = streamingAggregates(*child);
-    found.insert(found.end(), below.begin(), below.end());
-  }
-  return found;
-}
-
 bool hasGroupMarked(const LogicalAggregate& aggregate, std::string_view metadataKey) {
   const auto& groups = aggregate.grouping();
   return std::any_of(groups.begin(), groups.end(), [&](const ExpressionPtr& group) {
@@ -176,6 +164,17 @@ void checkOperators(const LogicalNode& node, OutputMode mode) {
 }
 
 }  // namespace
+
+std::vector<const LogicalAggregate*> streamingAggregates(const LogicalNode& plan) {
+  std::vector<const LogicalAggregate*> found;
+  if (!plan.isStreaming()) return found;
+  if (plan.kind() == LogicalKind::Aggregate) found.push_back(static_cast<const LogicalAggregate*>(&plan));
+  for (const LogicalPtr& child : plan.children()) {
+    const auto below = streamingAggregates(*child);
+    found.insert(found.end(), below.begin(), below.end());
+  }
+  return found;
+}
 
 void checkStreamingPlan(const LogicalNode& plan, OutputMode mode) {
   const auto aggregates = streamingAggregates(plan);

@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "expr/nodes.h"
+#include "plan/analyze/streaming_rules.h"
 #include "plan/logical/event_time.h"
 
 namespace thalweg {
@@ -53,15 +54,6 @@ KeyParts partsOf(const std::vector<ExpressionPtr>& expressions, const KeyParts& 
     if (part) parts[columnOf(expression)->id()] = *part;
   }
   return parts;
-}
-
-const LogicalAggregate* findAggregate(const LogicalNode& plan) {
-  if (!plan.isStreaming()) return nullptr;
-  if (plan.kind() == LogicalKind::Aggregate) return static_cast<const LogicalAggregate*>(&plan);
-  for (const LogicalPtr& child : plan.children()) {
-    if (const auto* found = findAggregate(*child)) return found;
-  }
-  return nullptr;
 }
 
 // The parts of keys in the node's output; the aggregation lies at or below it.
@@ -122,8 +114,9 @@ std::vector<int> positionsOf(const Attribute& group, const std::vector<Attribute
 }  // namespace
 
 std::optional<std::vector<int>> upsertKeyColumns(const LogicalNode& plan) {
-  const LogicalAggregate* aggregate = findAggregate(plan);
-  if (!aggregate) return std::nullopt;
+  const auto aggregates = streamingAggregates(plan);
+  if (aggregates.empty()) return std::nullopt;
+  const LogicalAggregate* aggregate = aggregates.front();
   const KeyParts parts = partsIn(plan);
   std::vector<int> keys;
   for (const ExpressionPtr& grouping : aggregate->grouping()) {
