@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "columnar/byte_order.h"
 #include "columnar/key_hash.h"
 
 namespace thalweg {
@@ -15,67 +16,6 @@ constexpr size_t kLargestChunk = 1 << 20;
 constexpr int64_t kCompactAbove = 1 << 20;
 // Keys whose memory is on its way at the same time.
 constexpr size_t kBlock = 32;
-
-// Eight bytes of a key from `depth` on as a number that sorts as they do; zeros beyond its end.
-uint64_t bytesAt(std::string_view key, size_t depth) {
-  uint64_t bytes = 0;
-  if (depth < key.size()) std::memcpy(&bytes, key.data() + depth, std::min<size_t>(8, key.size() - depth));
-  return __builtin_bswap64(bytes);
-}
-
-struct SortedKey {
-  uint64_t bytes;
-  uint32_t number;
-};
-
-// Keys that agree before `depth`.
-struct Run {
-  size_t depth;
-  std::span<SortedKey> keys;
-};
-
-// How far the keys of a run agree: at least to its depth.
-size_t commonLength(const Run& run, const BinaryKeyTable& table) {
-  const std::string_view first = table.key(run.keys.front().number);
-  size_t length = first.size();
-  for (const SortedKey& key : run.keys) {
-    const std::string_view other = table.key(key.number);
-    length = std::min(length, other.size());
-    length = static_cast<size_t>(std::mismatch(first.begin() + static_cast<int64_t>(run.depth), first.begin() + static_cast<int64_t>(length),
-                                               other.begin() + static_cast<int64_t>(run.depth))
-                                     .first -
-                                 first.begin());
-  }
-  return length;
-}
-
-// Sorts a run by its next eight bytes, and adds the runs that agree in them too to `more`.
-void sortRun(Run run, const BinaryKeyTable& table, std::vector<Run>* more) {
-  const auto [depth, keys] = run;
-  for (SortedKey& key : keys) key.bytes = bytesAt(table.key(key.number), depth);
-  std::sort(keys.begin(), keys.end(), [](const SortedKey& a, const SortedKey& b) { return a.bytes < b.bytes; });
-  for (auto same = keys.begin(); same != keys.end();) {
-    const auto end = std::find_if(same, keys.end(), [&](const SortedKey& key) { return key.bytes != same->bytes; });
-    // A key that ends here comes before those that go on, of which the zeros may be real.
-    const auto longer = std::partition(same, end, [&](const SortedKey& key) { return table.key(key.number).size() <= depth + 8; });
-    std::sort(same, longer, [&](const SortedKey& a, const SortedKey& b) { return table.key(a.number).size() < table.key(b.number).size(); });
-    if (end - longer > 1) more->push_back({depth + 8, {longer, end}});
-    same = end;
-  }
-}
-
-// Eight bytes at a time, past what a run's keys share: rows have long stretches in common, and comparisons of whole keys
-// would go through memory for each of them again and again.
-void sortKeys(std::span<SortedKey> keys, const BinaryKeyTable& table) {
-  std::vector<Run> runs;
-  if (keys.size() > 1) runs.push_back({0, keys});
-  while (!runs.empty()) {
-    Run run = runs.back();
-    runs.pop_back();
-    run.depth = commonLength(run, table);
-    sortRun(run, table, &runs);
-  }
-}
 
 }  // namespace
 
@@ -230,15 +170,12 @@ std::vector<uint32_t> BinaryKeyTable::liveNumbers() const {
 }
 
 std::vector<uint32_t> BinaryKeyTable::sortedNumbers() const {
-  std::vector<SortedKey> keys;
-  keys.reserve(static_cast<size_t>(size()));
-  for (uint32_t number = 0; number < keys_.size(); ++number) {
-    if (isLive(number)) keys.push_back({0, number});
-  }
-  sortKeys(keys, *this);
-  std::vector<uint32_t> numbers;
-  numbers.reserve(keys.size());
-  for (const SortedKey& key : keys) numbers.push_back(key.number);
+  const std::vector<uint32_t> live = liveNumbers();
+  std::vector<std::string_view> keys;
+  keys.reserve(live.size());
+  for (const uint32_t number : live) keys.push_back(key(number));
+  std::vector<uint32_t> numbers = byteOrderOf(keys);
+  for (uint32_t& number : numbers) number = live[number];
   return numbers;
 }
 

@@ -33,6 +33,12 @@ class BinaryRows {
     return std::string_view(bytes_).substr(offsets_[row], offsets_[row + 1] - offsets_[row]);
   }
   const std::string& bytes() const { return bytes_; }
+  // Appends a copy of an encoded row. Its bytes may be changed until the next row comes.
+  char* append(std::string_view row) {
+    bytes_.append(row);
+    offsets_.push_back(bytes_.size());
+    return bytes_.data() + bytes_.size() - row.size();
+  }
   // Keeps the arena's memory for the next rows.
   void clear() {
     bytes_.clear();

@@ -151,6 +151,36 @@ TEST(BinaryRow, KeysHaveOneZeroAndOneNaN) {
   EXPECT_EQ(toHex(nanKeys[1]), toHex(nanKeys[0]));
 }
 
+// Columns without nulls have ways of their own; a null elsewhere in the column, and a part of it, change no row's bytes.
+TEST(BinaryRow, ARowIsTheSameWhateverTheOthersAre) {
+  const auto types = typesOf("n STRING, w STRUCT<start: TIMESTAMP, end: TIMESTAMP>, l BIGINT, z STRUCT<l: BIGINT, s: STRING>");
+  const Arrays without = columnsOf(types, {R"(["x", "a longer text", "y"])", "[[1, 2], [3, 4], [5, 6]]", "[7, 8, 9]",
+                                           R"([[1, "p"], [2, "q"], [3, "r"]])"});
+  const Arrays with = columnsOf(types, {R"(["x", "a longer text", "y", null])", "[[1, 2], [3, 4], [5, 6], null]",
+                                        "[7, 8, 9, null]", R"([[1, "p"], [2, "q"], [3, "r"], null])"});
+  const BinaryRows rows = encode(types, without);
+  const BinaryRows same = encode(types, with);
+  for (size_t row = 0; row < 3; ++row) EXPECT_EQ(toHex(rows[row]), toHex(same[row])) << row;
+
+  Arrays sliced;
+  for (const auto& column : without) sliced.push_back(column->Slice(1, 2));
+  BinaryRows last;
+  BinaryRowEncoder(types).encode(sliced, 1, 2, &last);
+  EXPECT_EQ(toHex(last[0]), toHex(rows[2]));
+
+  std::vector<uint32_t> hashes(3, kRowHashSeed), hashesBesideNulls(4, kRowHashSeed), slicedHashes(2, kRowHashSeed);
+  for (size_t c = 0; c < types.size(); ++c) {
+    foldMurmur3(*types[c], *without[c], hashes);
+    foldMurmur3(*types[c], *with[c], hashesBesideNulls);
+    foldMurmur3(*types[c], *sliced[c], slicedHashes);
+  }
+  EXPECT_EQ(hashes, (std::vector<uint32_t>(hashesBesideNulls.begin(), hashesBesideNulls.begin() + 3)));
+  EXPECT_EQ(slicedHashes, (std::vector<uint32_t>(hashes.begin() + 1, hashes.end())));
+  std::vector<uint32_t> ofLast(2, kRowHashSeed);
+  for (size_t c = 0; c < types.size(); ++c) foldMurmur3OfRow(*types[c], *without[c], 2, ofLast);
+  EXPECT_EQ(ofLast, (std::vector<uint32_t>(2, hashes[2])));
+}
+
 TEST(BinaryRow, EachRowHasItsOwnSizeAndRowsAreAppended) {
   const auto types = typesOf("s STRING, l BIGINT");
   BinaryRows rows;

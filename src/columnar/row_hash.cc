@@ -201,6 +201,14 @@ void foldColumn(const DataType& type, const arrow::Array& column, std::span<type
         return H::ofBytes(values.GetView(static_cast<int64_t>(row)), seed);
       });
     }
+    case TypeId::Struct:
+      if (column.null_count() == 0) {
+        const auto& values = static_cast<const arrow::StructArray&>(column);
+        for (size_t i = 0; i < type.fields().size(); ++i)
+          foldColumn<H>(*type.fields()[i].type, *values.field(static_cast<int>(i)), hashes);
+        return;
+      }
+      [[fallthrough]];
     default:
       for (size_t row = 0; row < hashes.size(); ++row) {
         hashes[row] = hashValue<H>(type, column, static_cast<int64_t>(row), hashes[row]);
@@ -218,6 +226,19 @@ void foldXxHash64(const DataType& type, const arrow::Array& column, std::span<ui
   foldColumn<XxHash64>(type, column, hashes);
 }
 
+void foldMurmur3OfRow(const DataType& type, const arrow::Array& column, int64_t row, std::span<uint32_t> hashes) {
+  for (uint32_t& hash : hashes) hash = hashValue<Murmur3>(type, column, row, hash);
+}
+
+uint32_t murmur3Of(int64_t value, uint32_t seed) {
+  return Murmur3::ofLong(value, seed);
+}
+
+int32_t partitionOf(uint32_t hash, int32_t numPartitions) {
+  const int32_t remainder = static_cast<int32_t>(hash) % numPartitions;
+  return remainder < 0 ? remainder + numPartitions : remainder;
+}
+
 std::vector<int32_t> partitionIds(const std::vector<DataTypePtr>& types,
                                   const std::vector<std::shared_ptr<arrow::Array>>& columns, int64_t numRows,
                                   int32_t numPartitions) {
@@ -225,10 +246,7 @@ std::vector<int32_t> partitionIds(const std::vector<DataTypePtr>& types,
   std::vector<uint32_t> hashes(static_cast<size_t>(numRows), kRowHashSeed);
   for (size_t i = 0; i < columns.size(); ++i) foldMurmur3(*types[i], *columns[i], hashes);
   std::vector<int32_t> partitions(hashes.size());
-  for (size_t row = 0; row < hashes.size(); ++row) {
-    const int32_t remainder = static_cast<int32_t>(hashes[row]) % numPartitions;
-    partitions[row] = remainder < 0 ? remainder + numPartitions : remainder;
-  }
+  for (size_t row = 0; row < hashes.size(); ++row) partitions[row] = partitionOf(hashes[row], numPartitions);
   return partitions;
 }
 

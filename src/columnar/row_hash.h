@@ -23,6 +23,13 @@ inline constexpr uint32_t kRowHashSeed = 42;
 void foldMurmur3(const DataType& type, const arrow::Array& column, std::span<uint32_t> hashes);
 void foldXxHash64(const DataType& type, const arrow::Array& column, std::span<uint64_t> hashes);
 
+// The same with the value of one row for all hashes.
+void foldMurmur3OfRow(const DataType& type, const arrow::Array& column, int64_t row, std::span<uint32_t> hashes);
+// A long's or a timestamp's.
+uint32_t murmur3Of(int64_t value, uint32_t seed);
+
+// Of a row with this hash.
+int32_t partitionOf(uint32_t hash, int32_t numPartitions);
 // The partition of each row, as Spark's exchange by these columns has it: pmod(hash(columns), numPartitions).
 // State lies where this says; any other hash makes Spark look in the wrong partition.
 std::vector<int32_t> partitionIds(const std::vector<DataTypePtr>& types,

@@ -4,6 +4,7 @@
 #include <arrow/api.h>
 
 #include "columnar/binary_row_layout.h"
+#include "columnar/byte_order.h"
 #include "common/error.h"
 #include "exec/state/join_state.h"
 
@@ -117,11 +118,9 @@ class JoinCounts final : public JoinStore {
 
   StateEntries entries() const override {
     return [this](const std::function<void(std::string_view, std::string_view)>& put) {
-      std::vector<uint32_t> keys = state_->keys_.liveNumbers();
-      std::erase_if(keys, [&](uint32_t key) { return rows().count(key) == 0; });
-      std::sort(keys.begin(), keys.end(),
-                [&](uint32_t a, uint32_t b) { return state_->keys_.key(a) < state_->keys_.key(b); });
-      for (const uint32_t key : keys) put(state_->keys_.key(key), LongRow(rows().count(key)).bytes());
+      for (const uint32_t key : state_->keys_.sortedNumbers()) {
+        if (const uint32_t count = rows().count(key); count > 0) put(state_->keys_.key(key), LongRow(count).bytes());
+      }
     };
   }
   int64_t numKeys() const override { return 0; }
@@ -274,16 +273,17 @@ std::vector<StateChange> JoinIndexedRows::changes() {
 
 StateEntries JoinIndexedRows::entries() const {
   return [this](const std::function<void(std::string_view, std::string_view)>& put) {
-    ChangeBytes keys;
-    std::vector<std::pair<uint32_t, uint32_t>> order;  // key's place among the keys, row
+    ChangeBytes keyBytes;
+    std::vector<uint32_t> ofKeys;
     rows().forEach([&](uint32_t row) {
-      appendKey(rows().keyOf(row), rows().indexOf(row), keys.next());
-      keys.end();
-      order.emplace_back(static_cast<uint32_t>(order.size()), row);
+      appendKey(rows().keyOf(row), rows().indexOf(row), keyBytes.next());
+      keyBytes.end();
+      ofKeys.push_back(row);
     });
-    std::sort(order.begin(), order.end(),
-              [&](const auto& a, const auto& b) { return keys[a.first] < keys[b.first]; });
-    for (const auto& [key, row] : order) put(keys[key], rows().bytes(row));
+    std::vector<std::string_view> keys;
+    keys.reserve(keyBytes.size());
+    for (size_t i = 0; i < keyBytes.size(); ++i) keys.push_back(keyBytes[i]);
+    for (const uint32_t i : byteOrderOf(keys)) put(keys[i], rows().bytes(ofKeys[i]));
   };
 }
 

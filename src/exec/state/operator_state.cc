@@ -15,6 +15,9 @@ namespace {
 constexpr int64_t kMinChangeFiles = 10;
 // What opening a change file costs a restart, in bytes of a snapshot that it reads in the same time.
 constexpr int64_t kBytesAFile = 64 << 10;
+// Changes that a restart reads beside a snapshot, at most, to bytes of the state: few snapshots, and a restart that
+// takes three times as long as one from a snapshot alone.
+constexpr int64_t kChangesToState = 2;
 
 int64_t bytesOf(const std::vector<StateChange>& changes) {
   int64_t bytes = 0;
@@ -36,6 +39,7 @@ struct OperatorState::Store {
   std::unique_ptr<StateFiles> files;
   // Since the newest snapshot.
   int64_t changeFiles = 0;
+  int64_t changes = 0;  // of those that this run wrote
   int64_t changeBytes = 0;
   int64_t snapshotBytes = 0;  // of keys and values in it
 };
@@ -127,6 +131,7 @@ void OperatorState::commit() {
     const std::vector<StateChange> changes = store.partition->changes();
     store.files->writeChanges(next, changes);
     ++store.changeFiles;
+    store.changes += static_cast<int64_t>(changes.size());
     store.changeBytes += bytesOf(changes);
     store.partition->changesWritten();
   });
@@ -147,18 +152,33 @@ void OperatorState::writeSnapshot(Store& store) {
                                });
                              });
   store.changeFiles = 0;
+  store.changes = 0;
   store.changeBytes = 0;
   store.snapshotBytes = bytes;
   store.files->clean(context_.minVersionsToRetain);
 }
 
+// Do the changes of a partition's stores cost a restart enough for snapshots of them, which cost what they hold?
+bool OperatorState::wantsSnapshot(std::span<const std::unique_ptr<Store>> stores) {
+  int64_t files = 0, changes = 0, changeBytes = 0, keys = 0, snapshotBytes = 0;
+  for (const auto& store : stores) {
+    if (store->changeFiles < kMinChangeFiles) return false;
+    files += store->changeFiles;
+    changes += store->changes;
+    changeBytes += store->changeBytes;
+    keys += store->partition->numKeys();
+    snapshotBytes += store->snapshotBytes;
+  }
+  // Since the last snapshot the state may have grown: its keys have about the size of those that changed.
+  const int64_t stateBytes = std::max(snapshotBytes, changes == 0 ? 0 : changeBytes / changes * keys);
+  return changeBytes + files * kBytesAFile >= kChangesToState * stateBytes;
+}
+
 void OperatorState::maintain() {
   if (version_ < 0) return;
-  forEachStore([&](Store& store) {
-    if (store.changeFiles < kMinChangeFiles) return;
-    // A snapshot costs what the state holds: it waits until the changes cost a restart as much.
-    if (store.changeBytes + store.changeFiles * kBytesAFile < store.snapshotBytes) return;
-    writeSnapshot(store);
+  forEachPartition([&](std::span<const std::unique_ptr<Store>> stores) {
+    if (!wantsSnapshot(stores)) return;
+    for (const auto& store : stores) writeSnapshot(*store);
   });
 }
 

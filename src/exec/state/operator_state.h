@@ -138,6 +138,7 @@ class OperatorState {
   // The stores of a partition one after the other, partitions in parallel.
   void forEachStore(const std::function<void(Store&)>& task);
   void forEachPartition(const std::function<void(std::span<const std::unique_ptr<Store>>)>& task);
+  static bool wantsSnapshot(std::span<const std::unique_ptr<Store>> stores);
   void writeSnapshot(Store& store);
 
   const StatefulNode& node_;

@@ -2,11 +2,10 @@
 
 #include <arrow/api.h>
 
+#include "columnar/binary_row_layout.h"
 #include "columnar/row_hash.h"
 #include "common/error.h"
 #include "exec/operators/project_filter.h"
-#include "types/arrow_result.h"
-#include "types/arrow_types.h"
 
 namespace thalweg {
 namespace {
@@ -16,18 +15,14 @@ using Arrays = std::vector<std::shared_ptr<arrow::Array>>;
 // Their keys lie in one batch of columns.
 constexpr size_t kMostEntries = 200'000'000;
 
-// struct<start, end> of windows that start so.
-std::shared_ptr<arrow::Array> windowColumn(const DataType& type, const std::vector<int64_t>& starts, int64_t duration,
-                                           arrow::MemoryPool* pool) {
-  const auto arrowType = toArrowType(type);
-  const auto& bound = static_cast<const arrow::StructType&>(*arrowType).field(0)->type();
-  arrow::TimestampBuilder begins(bound, pool), ends(bound, pool);
-  throwIfFailed(begins.AppendValues(starts));
-  throwIfFailed(ends.Reserve(begins.length()));
-  for (const int64_t start : starts)
-    ends.UnsafeAppend(static_cast<int64_t>(static_cast<uint64_t>(start) + static_cast<uint64_t>(duration)));
-  const arrow::ArrayVector bounds = {valueOrThrow(begins.Finish()), valueOrThrow(ends.Finish())};
-  return std::make_shared<arrow::StructArray>(arrowType, static_cast<int64_t>(starts.size()), bounds);
+int64_t endOf(int64_t start, const TimeWindowSpec& windows) {
+  return static_cast<int64_t>(static_cast<uint64_t>(start) + static_cast<uint64_t>(windows.duration));
+}
+
+// Where the key of a row has the bounds of its window, a struct in its tail.
+char* windowBounds(char* key, size_t numFields, size_t column) {
+  const auto slot = binary_row::load<uint64_t>(key + binary_row::bitsetBytes(numFields) + 8 * column);
+  return key + (slot >> 32) + binary_row::bitsetBytes(2);
 }
 
 }  // namespace
@@ -49,8 +44,13 @@ void GroupEntries::place(const Arrays& keys, int64_t count) {
     entries_[0].push_back(entry);
     return;
   }
-  for (const int32_t partition : partitionIds(layout_.keyTypes, keys, count, static_cast<int32_t>(entries_.size())))
+  for (const int32_t partition : partitionIds(layout_.keyTypes, keys, count, numPartitions()))
     entries_[static_cast<size_t>(partition)].push_back(entry++);
+}
+
+void GroupEntries::place(int32_t partition, std::optional<int64_t> time) {
+  if (layout_.eventTime) times_.push_back(time);
+  entries_[static_cast<size_t>(partition)].push_back(nextEntry_++);
 }
 
 PartialGroups::PartialGroups(const AggregateStateLayout& layout, const std::vector<ExpressionPtr>& grouping,
@@ -98,32 +98,47 @@ void WindowsOfPanes::merge(const PartialGroups& panes, std::span<const uint32_t>
 }
 
 void WindowsOfPanes::expand(const CancellationToken& cancellation) {
-  const WindowPanes& panes = *layout_.panes;
+  const size_t windowColumn = layout_.panes->column;
   std::vector<std::string_view> keys;
   for (const uint32_t group : table_.liveNumbers()) keys.push_back(table_.key(group));
   BinaryRowDecoder decoder(layout_.keyTypes, BinaryRowDecoder::Role::Key, pool_);
   decoder.append(keys);
-  const Arrays ofPanes = decoder.finish();
-  const auto& paneColumn = static_cast<const arrow::StructArray&>(*ofPanes[panes.column]);
-  const auto paneStarts = std::static_pointer_cast<arrow::TimestampArray>(paneColumn.field(0));
-  std::vector<int64_t> starts;
-  std::vector<int32_t> rows;
-  for (int64_t pane = 0; pane < paneStarts->length(); ++pane) {
+  const Arrays columns = decoder.finish();
+  const auto& windows = static_cast<const arrow::StructArray&>(*columns[windowColumn]);
+  const auto starts = std::static_pointer_cast<arrow::TimestampArray>(windows.field(0));
+  std::vector<std::optional<int64_t>> times(keys.size());
+  if (layout_.eventTime) times = layout_.eventTime->timesOf(columns);
+  for (uint32_t pane = 0; pane < keys.size(); ++pane) {
     cancellation.throwIfCancelled();
-    if (starts.size() > kMostEntries) {
+    if (paneOf_.size() > kMostEntries) {
       throw unsupported("A batch of more than " + std::to_string(kMostEntries) + " windows a partition (take fewer records a batch)");
     }
-    for (const int64_t start : panes.windowsOf(paneStarts->Value(pane))) {
-      starts.push_back(start);
-      rows.push_back(static_cast<int32_t>(pane));
-    }
+    expandPane(columns, pane, starts->Value(pane), times[pane]);
   }
-  paneOf_.assign(rows.begin(), rows.end());
-  Arrays ofWindows = takeRows(ofPanes, rows, pool_);
-  ofWindows[panes.column] = windowColumn(*layout_.keyTypes[panes.column], starts, panes.windows.duration, pool_);
-  const auto count = static_cast<int64_t>(rows.size());
-  layout_.keyEncoder.encode(ofWindows, 0, count, &windowKeys_);
-  place(ofWindows, count);
+}
+
+// A window's key has the pane's bytes but for its bounds.
+void WindowsOfPanes::expandPane(const Arrays& keys, uint32_t pane, int64_t paneStart, std::optional<int64_t> time) {
+  const WindowPanes& panes = *layout_.panes;
+  const std::vector<int64_t> starts = panes.windowsOf(paneStart);
+  hashes_.assign(starts.size(), kRowHashSeed);
+  for (size_t c = 0; c < keys.size(); ++c) {
+    if (c != panes.column) {
+      foldMurmur3OfRow(*layout_.keyTypes[c], *keys[c], pane, hashes_);
+      continue;
+    }
+    for (size_t i = 0; i < starts.size(); ++i)
+      hashes_[i] = murmur3Of(endOf(starts[i], panes.windows), murmur3Of(starts[i], hashes_[i]));
+  }
+  const bool endsWithWindow = layout_.eventTime && layout_.eventTime->column == panes.column;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const int64_t end = endOf(starts[i], panes.windows);
+    char* bounds = windowBounds(windowKeys_.append(table_.key(pane)), keys.size(), panes.column);
+    binary_row::store(bounds, starts[i]);
+    binary_row::store(bounds + 8, end);
+    paneOf_.push_back(pane);
+    place(partitionOf(hashes_[i], numPartitions()), endsWithWindow ? end : time);
+  }
 }
 
 }  // namespace thalweg

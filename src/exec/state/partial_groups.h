@@ -31,6 +31,8 @@ class GroupEntries {
   GroupEntries(const AggregateStateLayout& layout, int numPartitions, arrow::MemoryPool* pool);
   // Partitions and times of more entries, in their order.
   void place(const Arrays& keys, int64_t count);
+  void place(int32_t partition, std::optional<int64_t> time);
+  int32_t numPartitions() const { return static_cast<int32_t>(entries_.size()); }
 
   const AggregateStateLayout& layout_;
   arrow::MemoryPool* pool_;
@@ -75,8 +77,12 @@ class WindowsOfPanes final : public GroupEntries {
   uint32_t group(uint32_t entry) const override { return paneOf_[entry]; }
 
  private:
+  // The panes' keys as columns, and a pane of them in each of its windows.
+  void expandPane(const Arrays& keys, uint32_t pane, int64_t start, std::optional<int64_t> time);
+
   BinaryRows windowKeys_;
   std::vector<uint32_t> paneOf_;
+  std::vector<uint32_t> hashes_;  // of the pane at hand, a window
 };
 
 }  // namespace thalweg
