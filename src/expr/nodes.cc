@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include <arrow/api.h>
+#include <arrow/util/bitmap_ops.h>
 
 #include "common/error.h"
 #include "types/arrow_result.h"
@@ -245,20 +246,40 @@ std::shared_ptr<arrow::Array> interleaveRows(const DataType& type, const std::ve
 Conjunction::Conjunction(ExpressionKind andOr, ExpressionPtr left, ExpressionPtr right)
     : Expression(andOr, booleanType(), left->nullable() || right->nullable(), {left, right}) {}
 
+namespace {
+
+// The selected rows that need the right side: FALSE decides an AND, TRUE an OR.
+Selection undecided(const arrow::BooleanArray& left, bool isAnd, const Selection& selection) {
+  const int64_t numRows = left.length();
+  if (selection.isAll() && left.null_count() == 0 && left.true_count() == (isAnd ? numRows : 0)) return selection;
+  std::vector<int32_t> open;
+  selection.forEach([&](int64_t row) {
+    if (left.IsNull(row) || left.Value(row) == isAnd) open.push_back(static_cast<int32_t>(row));
+  });
+  return Selection::of(numRows, std::move(open));
+}
+
+// Of sides without nulls. Where the right was not asked, the left decides, whatever the right has there.
+std::shared_ptr<arrow::Array> combine(const arrow::BooleanArray& left, const arrow::BooleanArray& right, bool isAnd,
+                                      arrow::MemoryPool* pool) {
+  const auto bitsOf = [](const arrow::BooleanArray& array) { return array.values()->data(); };
+  auto bits = valueOrThrow(
+      isAnd ? arrow::internal::BitmapAnd(pool, bitsOf(left), left.offset(), bitsOf(right), right.offset(), left.length(), 0)
+            : arrow::internal::BitmapOr(pool, bitsOf(left), left.offset(), bitsOf(right), right.offset(), left.length(), 0));
+  return std::make_shared<arrow::BooleanArray>(left.length(), std::move(bits));
+}
+
+}  // namespace
+
 arrow::Datum Conjunction::evaluate(const arrow::RecordBatch& batch, const Selection& selection,
                                    const EvaluationContext& context) const {
   const bool isAnd = kind() == ExpressionKind::And;
   const auto left = std::static_pointer_cast<arrow::BooleanArray>(evaluateToArray(*children()[0], batch, selection, context));
-  // FALSE decides an AND, TRUE an OR; all other rows need the right side.
-  std::vector<int32_t> open;
-  selection.forEach([&](int64_t row) {
-    if (left->IsNull(row) || left->Value(row) == isAnd) open.push_back(static_cast<int32_t>(row));
-  });
-  if (open.empty()) return left;
-  const bool allOpen = static_cast<int64_t>(open.size()) == batch.num_rows();
-  const Selection rightRows = allOpen ? Selection::all(batch.num_rows()) : Selection::of(batch.num_rows(), std::move(open));
+  const Selection open = undecided(*left, isAnd, selection);
+  if (open.isEmpty()) return left;
   const auto right =
-      std::static_pointer_cast<arrow::BooleanArray>(evaluateToArray(*children()[1], batch, rightRows, context));
+      std::static_pointer_cast<arrow::BooleanArray>(evaluateToArray(*children()[1], batch, open, context));
+  if (left->null_count() == 0 && right->null_count() == 0) return combine(*left, *right, isAnd, context.memoryPool());
   arrow::BooleanBuilder builder(context.memoryPool());
   throwIfFailed(builder.Reserve(batch.num_rows()));
   for (int64_t row = 0; row < batch.num_rows(); ++row) {

@@ -1,7 +1,9 @@
 #include "state/state_compression.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
+#include <vector>
 
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
@@ -39,22 +41,15 @@ void appendHeader(uint8_t method, uint32_t compressed, uint32_t length, uint32_t
     out->append(reinterpret_cast<const char*>(&number), 4);
 }
 
-void appendBlock(std::string_view bytes, std::string* out) {
-  const size_t header = out->size();
-  const size_t bound = static_cast<size_t>(LZ4_compressBound(static_cast<int>(bytes.size())));
-  const uint32_t checksum = checksumOf(bytes.data(), bytes.size());
-  out->resize(header + kHeaderBytes + bound);
-  const auto compressed =
-      static_cast<size_t>(LZ4_compress_default(bytes.data(), out->data() + header + kHeaderBytes,
-                                               static_cast<int>(bytes.size()), static_cast<int>(bound)));
-  const bool raw = compressed == 0 || compressed >= bytes.size();
-  if (raw) std::memcpy(out->data() + header + kHeaderBytes, bytes.data(), bytes.size());
-  const size_t size = raw ? bytes.size() : compressed;
-  std::string head;
-  appendHeader(raw ? kRaw : kLz4, static_cast<uint32_t>(size), static_cast<uint32_t>(bytes.size()), checksum,
-               &head);
-  std::memcpy(out->data() + header, head.data(), head.size());
-  out->resize(header + kHeaderBytes + size);
+// `scratch` has room for a compressed block.
+void appendBlock(std::string_view bytes, std::vector<char>& scratch, std::string* out) {
+  const int compressed = LZ4_compress_default(bytes.data(), scratch.data(), static_cast<int>(bytes.size()),
+                                              static_cast<int>(scratch.size()));
+  const bool raw = compressed <= 0 || static_cast<size_t>(compressed) >= bytes.size();
+  const std::string_view stored = raw ? bytes : std::string_view(scratch.data(), static_cast<size_t>(compressed));
+  appendHeader(raw ? kRaw : kLz4, static_cast<uint32_t>(stored.size()), static_cast<uint32_t>(bytes.size()),
+               checksumOf(bytes.data(), bytes.size()), out);
+  out->append(stored);
 }
 
 struct ZstdStreams {
@@ -197,7 +192,8 @@ StateCodec stateCodecOf(std::string_view name) {
 
 struct StateCompressor::State {
   StateCodec codec;
-  std::string pending;  // of a block
+  std::vector<char> block, scratch;  // of a block's bytes, and compressed; for LZ4
+  size_t pending = 0;                // bytes of the block
   std::string out;
   std::unique_ptr<ZSTD_CCtx, ZstdStreams> context;
 
@@ -217,35 +213,39 @@ struct StateCompressor::State {
 
 StateCompressor::StateCompressor(StateCodec codec) : state_(std::make_unique<State>()) {
   state_->codec = codec;
-  if (codec == StateCodec::Zstd) state_->context.reset(ZSTD_createCCtx());
+  if (codec == StateCodec::Zstd) {
+    state_->context.reset(ZSTD_createCCtx());
+  } else {
+    state_->block.resize(kBlockBytes);
+    state_->scratch.resize(static_cast<size_t>(LZ4_compressBound(kBlockBytes)));
+  }
 }
 
 StateCompressor::~StateCompressor() = default;
 
 void StateCompressor::append(std::string_view bytes) {
   if (state_->codec == StateCodec::Zstd) return state_->compressZstd(bytes, ZSTD_e_continue);
-  std::string& pending = state_->pending;
+  State& state = *state_;
   while (!bytes.empty()) {
-    if (pending.empty() && bytes.size() >= kBlockBytes) {
-      appendBlock(bytes.substr(0, kBlockBytes), &state_->out);
-      bytes.remove_prefix(kBlockBytes);
-      continue;
-    }
-    const size_t taken = std::min(bytes.size(), kBlockBytes - pending.size());
-    pending.append(bytes.substr(0, taken));
+    const size_t taken = std::min(bytes.size(), kBlockBytes - state.pending);
+    std::memcpy(state.block.data() + state.pending, bytes.data(), taken);
+    state.pending += taken;
     bytes.remove_prefix(taken);
-    if (pending.size() == kBlockBytes) {
-      appendBlock(pending, &state_->out);
-      pending.clear();
-    }
+    if (state.pending == kBlockBytes) flushBlock();
   }
+}
+
+void StateCompressor::flushBlock() {
+  State& state = *state_;
+  appendBlock({state.block.data(), state.pending}, state.scratch, &state.out);
+  state.pending = 0;
 }
 
 std::string StateCompressor::finish() {
   if (state_->codec == StateCodec::Zstd) {
     state_->compressZstd({}, ZSTD_e_end);
   } else {
-    if (!state_->pending.empty()) appendBlock(state_->pending, &state_->out);
+    if (state_->pending > 0) flushBlock();
     appendHeader(kRaw, 0, 0, 0, &state_->out);
   }
   return std::move(state_->out);

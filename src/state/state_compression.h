@@ -33,6 +33,7 @@ class StateCompressor {
 
  private:
   struct State;
+  void flushBlock();
   std::unique_ptr<State> state_;
 };
 
