@@ -240,11 +240,13 @@ constexpr ErrorCondition kConditions[] = {
     {"_LEGACY_ERROR_TEMP_2047", "", IllegalArgument},
     {"_LEGACY_ERROR_TEMP_2048", "", IllegalArgument},
     {"_LEGACY_ERROR_TEMP_3060", "", Analysis},
+    {"_LEGACY_ERROR_TEMP_3063", "", Analysis},
     {"_LEGACY_ERROR_TEMP_3068", "", Analysis},
     {"_LEGACY_ERROR_TEMP_3076", "", Analysis},
     {"_LEGACY_ERROR_TEMP_3077", "", IllegalArgument},
     {"_LEGACY_ERROR_TEMP_3102", "", Analysis},
     {"_LEGACY_ERROR_TEMP_3231", "", IllegalArgument},
+    {"_LEGACY_ERROR_TEMP_3262", "", IllegalArgument},
 };
 
 const std::unordered_map<std::string_view, const ErrorCondition*>& conditionIndex() {

@@ -40,7 +40,7 @@ OutputMode outputModeOf(const std::string& text) {
 Trigger triggerOf(const proto::WriteStreamOperationStart& start) {
   switch (start.trigger_case()) {
     case proto::WriteStreamOperationStart::kProcessingTimeInterval: {
-      const int64_t micros = parseIntervalMicros(start.processing_time_interval());
+      const int64_t micros = parseTriggerIntervalMicros(start.processing_time_interval());
       if (micros < 0) throw Error(ErrorKind::IllegalArgument, "INVALID_TRIGGER_INTERVAL", "The interval of a trigger must not be negative.");
       if (micros / 1000 == 0) return {};
       return {Trigger::Kind::ProcessingTime, micros / 1000};
@@ -51,6 +51,17 @@ Trigger triggerOf(const proto::WriteStreamOperationStart& start) {
     case proto::WriteStreamOperationStart::kRealTimeBatchDuration: throw unsupported("The real-time trigger");
     default: return {};
   }
+}
+
+// Files are only added to a folder.
+void checkFileSinkMode(const std::string& format, OutputMode mode) {
+  constexpr std::string_view kFileFormats[] = {"avro", "csv", "json", "orc", "parquet", "text"};
+  if (mode == OutputMode::Append || std::ranges::find(kFileFormats, format) == std::end(kFileFormats)) return;
+  const std::string name = mode == OutputMode::Complete ? "complete" : "update";
+  throw Error("STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE",
+              "Files of the format '" + format + "' are only added to; the output mode " + name +
+                  " would have to change them. Write append mode, or into a Delta table.",
+              {{"className", format}, {"outputMode", name}});
 }
 
 void refuseAggregate(const Expression& expression) {
@@ -169,6 +180,7 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
     memoryRows = rows;
   } else {
     const FormatProvider& provider = server_->formats.find(format);
+    checkFileSinkMode(provider.name, mode);
     if (!provider.openStreamSink) throw unsupported("A streaming sink of the format '" + provider.name + "'");
     definition.sink = provider.openStreamSink(write, server_->formats.fileSystems());
   }

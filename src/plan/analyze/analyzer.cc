@@ -79,7 +79,11 @@ LogicalPtr RelationAnalyzer::analyzeKind(const proto::Relation& relation) {
     case proto::Relation::kLateralJoin: return lateralJoin(relation.lateral_join());
     case proto::Relation::kAsOfJoin: throw unsupported("An as-of join");
     case proto::Relation::kCatalog: return context_.catalogQuery(relation.catalog());
-    case proto::Relation::kSample: throw unsupported("sample");
+    case proto::Relation::kSample:
+      if (analyze(relation.sample().input())->isStreaming()) {
+        throw Error("_LEGACY_ERROR_TEMP_3102", "A stream cannot be sampled.", {{"msg", "sample"}});
+      }
+      throw unsupported("sample");
     case proto::Relation::REL_TYPE_NOT_SET:
       throw Error("CONNECT_INVALID_PLAN.RELATION_NOT_SET", "The plan has a relation of no kind.");
     default:

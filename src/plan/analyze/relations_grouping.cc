@@ -126,7 +126,10 @@ std::vector<ExpressionPtr> RelationAnalyzer::pivoted(const proto::Aggregate::Piv
   const Scope scope = scopeOf(*child);
   const ExpressionAnalyzer expressions(scope, context_);
   const ExpressionPtr column = expressions.resolve(pivot.col());
-  if (child->isStreaming()) throw unsupported("pivot over a stream");
+  if (child->isStreaming()) {
+    throw Error("_LEGACY_ERROR_TEMP_3063", "pivot is not there for streams: their values, which become columns, are not known beforehand.",
+                {{"operation", "pivot"}});
+  }
   std::vector<ExpressionPtr> values;
   for (const auto& value : pivot.values()) values.push_back(fromProtoLiteral(value));
   if (values.empty()) values = pivotValues(column, child);

@@ -10,4 +10,7 @@ namespace thalweg {
 // CANNOT_PARSE_INTERVAL.
 int64_t parseIntervalMicros(std::string_view text);
 
+// The same for a trigger, whose Errors say what is wrong: INVALID_INTERVAL_FORMAT.UNRECOGNIZED_NUMBER, .INVALID_UNIT ….
+int64_t parseTriggerIntervalMicros(std::string_view text);
+
 }  // namespace thalweg
