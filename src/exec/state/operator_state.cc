@@ -60,8 +60,9 @@ OperatorState::OperatorState(const StatefulNode& node, const StateContext& conte
       numPartitions_(node.numPartitionsUsed(context.numPartitions)),
       coldTier_(context.temporaryFolder) {
   const auto definitions = node.stores();
-  const int64_t room =
-      context.memoryBytes / std::max<int64_t>(1, numPartitions_ * static_cast<int64_t>(definitions.size()));
+  StateRoom room;
+  if (context.memoryBytes != INT64_MAX)
+    room.bytes = context.memoryBytes / std::max<int64_t>(1, numPartitions_ * static_cast<int64_t>(definitions.size()));
   for (int partition = 0; partition < numPartitions_; ++partition) {
     auto stores = node.makePartition();
     THALWEG_ASSERT(stores.size() == definitions.size());
