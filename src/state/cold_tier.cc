@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
@@ -14,7 +15,7 @@ namespace thalweg {
 namespace {
 
 // Entries are "v" partition key → time, value and, of those that have a time, "t" partition time key → nothing. Those of sorters
-// are "s" partition key → value.
+// are "s" partition sorter key → value: what an earlier sorter removed is not in the way of a later one.
 constexpr char kValues = 'v';
 constexpr char kTimes = 't';
 constexpr char kSorted = 's';
@@ -40,6 +41,12 @@ uint64_t sortable(int64_t time) {
 std::string prefixOf(char kind, uint32_t partition) {
   std::string prefix(1, kind);
   appendBigEndian(partition, &prefix);
+  return prefix;
+}
+
+std::string sorterPrefix(uint32_t partition, uint32_t sorter) {
+  std::string prefix = prefixOf(kSorted, partition);
+  appendBigEndian(sorter, &prefix);
   return prefix;
 }
 
@@ -113,7 +120,10 @@ void ColdPartition::put(std::string_view key, std::string_view value, std::optio
   appendBigEndian(time ? sortable(*time) : 0, &stored);
   stored.append(value);
   batch_.put(valueKey(key), stored);
-  if (time) batch_.put(timeKey(*time, key), {});
+  if (time) {
+    batch_.put(timeKey(*time, key), {});
+    firstTime_ = std::min(firstTime_, *time);
+  }
   ++numKeys_;
   flushIfLarge();
 }
@@ -155,9 +165,9 @@ bool ColdPartition::take(std::string_view key, std::string* value, std::optional
 
 // What `visit` takes besides, it does not find here again: what has been visited counts as taken.
 void ColdPartition::takeByTime(int64_t limit, const std::function<void(std::string_view key)>& visit) {
-  if (numKeys_ == 0) return;
+  if (numKeys_ == 0 || firstTime_ > limit) return;
   flush();
-  tier_.store().forEach(prefixOf(kTimes, number_), [&](std::string_view entry, std::string_view) {
+  const auto visitEntry = [&](std::string_view entry, std::string_view) {
     const std::string_view timeAndKey = entry.substr(kPrefixBytes);
     if (bigEndian(timeAndKey) > sortable(limit)) return false;
     const std::string_view key = timeAndKey.substr(sizeof(uint64_t));
@@ -168,7 +178,9 @@ void ColdPartition::takeByTime(int64_t limit, const std::function<void(std::stri
     batch_.remove(entry);
     flushIfLarge();
     return true;
-  });
+  };
+  tier_.store().forEach(prefixOf(kTimes, number_), visitEntry, timeKey(firstTime_, {}));
+  firstTime_ = limit == INT64_MAX ? INT64_MAX : limit + 1;
   flush();
 }
 
@@ -197,6 +209,8 @@ void ColdPartition::forEach(const std::function<bool(std::string_view key, std::
 void ColdPartition::clear() {
   batch_.clear();
   taken_.clear();
+  numKeys_ = 0;
+  firstTime_ = INT64_MAX;
   if (!tier_.isMade()) return;
   for (const char kind : {kValues, kTimes}) {
     tier_.store().forEach(prefixOf(kind, number_), [&](std::string_view key, std::string_view) {
@@ -205,10 +219,10 @@ void ColdPartition::clear() {
     });
   }
   flush();
-  numKeys_ = 0;
 }
 
-ColdSorter::ColdSorter(ColdPartition& partition) : tier_(partition.tier_), prefix_(prefixOf(kSorted, partition.number_)) {}
+ColdSorter::ColdSorter(ColdPartition& partition)
+    : tier_(partition.tier_), prefix_(sorterPrefix(partition.number_, partition.numSorters_++)) {}
 
 ColdSorter::~ColdSorter() {
   if (isEmpty_) return;
@@ -235,12 +249,21 @@ void ColdSorter::flush() {
   batch_.clear();
 }
 
+void ColdSorter::removeIf(const std::function<bool(std::string_view key)>& isUnwanted) {
+  if (isEmpty_) return;
+  flush();
+  tier_.store().forEach(prefix_, [&](std::string_view key, std::string_view) {
+    if (isUnwanted(key.substr(prefix_.size()))) remove(key.substr(prefix_.size()));
+    return true;
+  });
+}
+
 void ColdSorter::takeAll(const std::function<void(std::string_view key, std::string_view value)>& visit) {
   if (isEmpty_) return;
   flush();
   tier_.store().forEach(prefix_, [&](std::string_view key, std::string_view value) {
-    visit(key.substr(kPrefixBytes), value);
-    remove(key.substr(kPrefixBytes));
+    visit(key.substr(prefix_.size()), value);
+    remove(key.substr(prefix_.size()));
     return true;
   });
   flush();

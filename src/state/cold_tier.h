@@ -73,6 +73,8 @@ class ColdPartition {
   const int64_t emptyBatchBytes_;
   std::unordered_set<std::string> taken_;  // since the last flush: the store has them still
   int64_t numKeys_ = 0;
+  int64_t firstTime_ = INT64_MAX;  // no key has an earlier one
+  uint32_t numSorters_ = 0;        // that there were
 };
 
 // Entries that need an order and have no room for it: put in any, read once in that of their keys' bytes. They lie beside those of
@@ -86,6 +88,7 @@ class ColdSorter {
   // The last call of a key counts.
   void put(std::string_view key, std::string_view value);
   void remove(std::string_view key);
+  void removeIf(const std::function<bool(std::string_view key)>& isUnwanted);
   void takeAll(const std::function<void(std::string_view key, std::string_view value)>& visit);
 
  private:

@@ -4,6 +4,7 @@
 
 #include <arrow/api.h>
 
+#include "exec/state/aggregate_buffers.h"
 #include "exec/state/hot_and_cold.h"
 #include "exec/state/in_blocks.h"
 
@@ -13,8 +14,7 @@ namespace {
 using Batches = std::vector<std::shared_ptr<arrow::RecordBatch>>;
 using Views = std::vector<std::string_view>;
 
-// A group's running values, roughly, an aggregate.
-constexpr int64_t kValueBytes = 16;
+constexpr int64_t kFlagBytes = 2;  // of a group
 
 }  // namespace
 
@@ -102,11 +102,13 @@ void AggregateState::forget(Groups groups) {
 }
 
 int64_t AggregateState::liveBytes() const {
-  return keys_.table().size() * (2 + kValueBytes * static_cast<int64_t>(layout_.valueFields.size()));
+  const Aggregator::Bytes bytes = bytesOf(aggregators_);
+  return keys_.table().size() * (kFlagBytes + bytes.each) + bytes.values;
 }
 
 int64_t AggregateState::memoryBytes() const {
-  return keys_.memoryBytes() + keys_.table().numbersEnd() * (2 + kValueBytes * static_cast<int64_t>(layout_.valueFields.size()));
+  const Aggregator::Bytes bytes = bytesOf(aggregators_);
+  return keys_.memoryBytes() + keys_.table().numbersEnd() * (kFlagBytes + bytes.each) + bytes.values;
 }
 
 void AggregateState::moveOut(Groups groups, ByteStrings* values, std::span<int64_t>) {
@@ -126,13 +128,7 @@ void AggregateState::moveIn(Groups groups, std::span<const std::string_view> val
 }
 
 void AggregateState::renumber(Groups groups) {
-  const std::vector<uint32_t> numbers = allGroups(static_cast<int64_t>(groups.size()));
-  Aggregators aggregators = makeAggregators(layout_.aggregates);
-  for (size_t i = 0; i < aggregators.size(); ++i) {
-    aggregators[i]->resize(static_cast<int64_t>(numbers.size()));
-    aggregators[i]->merge(groups, numbers, *aggregators_[i]);
-  }
-  aggregators_ = std::move(aggregators);
+  aggregators_ = renumbered(layout_.aggregates, aggregators_, groups);
   std::vector<uint8_t> isStored;
   for (const uint32_t group : groups) isStored.push_back(isStored_[group]);
   isStored_ = std::move(isStored);
@@ -195,21 +191,12 @@ void AggregateState::loadValues(Groups groups, std::span<const std::string_view>
                                 const Aggregators& aggregators) const {
   BinaryRowDecoder decoder(layout_.valueTypes, BinaryRowDecoder::Role::Value, arrow::default_memory_pool());
   decoder.append(values);
-  const Arrays columns = decoder.finish();
-  auto column = columns.begin();
-  for (const auto& aggregator : aggregators) {
-    const auto next = column + static_cast<int64_t>(aggregator->bufferFields().size());
-    aggregator->loadBuffers(groups, Arrays(column, next));
-    column = next;
-  }
+  loadBuffers(aggregators, groups, decoder.finish());
 }
 
 void AggregateState::encodeValues(Groups groups, BinaryRows* out) const {
   Arrays columns;
-  for (const auto& aggregator : aggregators_) {
-    for (auto& column : aggregator->saveBuffers(groups, arrow::default_memory_pool()))
-      columns.push_back(std::move(column));
-  }
+  saveBuffers(aggregators_, groups, &columns);
   layout_.valueEncoder.encode(columns, 0, static_cast<int64_t>(groups.size()), out);
 }
 

@@ -1,6 +1,7 @@
 // What an operator keeps, with and without room for it in memory: random batches say the same over both.
 #include <arrow/compute/initialize.h>
 
+#include "columnar/binary_row_layout.h"
 #include "exec/state/aggregate_state.h"
 #include "exec/state/cold_test_support.h"
 #include "exec/state/dedup_state.h"
@@ -21,11 +22,12 @@ struct Event {
 };
 using Events = std::vector<Event>;
 
-// Some of them late to come, a few of keys that come often.
-Events someEvents(std::mt19937& random, int64_t watermark) {
+// Some of them late to come, a few of keys that come often. Now and then there are very many: what they leave is given back.
+Events someEvents(std::mt19937& random, int64_t watermark, int batch) {
   Events events;
-  for (auto count = random() % 60; count > 0; --count) {
-    const auto key = random() % 3 == 0 ? random() % 3 : random() % 40;
+  const bool isBurst = batch == 10 || batch == 30;
+  for (auto count = isBurst ? 2500 : random() % 60; count > 0; --count) {
+    const auto key = random() % 3 == 0 ? random() % 3 : random() % (isBurst ? 5000 : 40);
     events.push_back({watermark + 1 + static_cast<int64_t>(random() % (20 * kSecond)), "key" + std::to_string(key),
                       static_cast<int64_t>(random() % 1000)});
   }
@@ -96,8 +98,8 @@ TEST_P(ColdAggregates, AreThoseInMemory) {
         },
         rooms()[seed / 2], seed);
     int64_t watermark = -30 * kSecond;  // before 1970, too
-    for (int batch = 0; batch < 60 && !HasFatalFailure(); ++batch) {
-      const Events events = someEvents(twins.random(), watermark);
+    for (int batch = 0; batch < 50 && !HasFatalFailure(); ++batch) {
+      const Events events = someEvents(twins.random(), watermark, batch);
       if (mode != Mode::Complete) watermark += static_cast<int64_t>(twins.random()() % (4 * kSecond));
       twins.batch([&](TwinState& twin) {
         auto& state = static_cast<AggregateState&>(twin.store(0));
@@ -145,8 +147,8 @@ TEST_F(ColdStatesTest, DeduplicationsAreThoseInMemory) {
           },
           rooms()[seed / 2], seed);
       int64_t watermark = 0;
-      for (int batch = 0; batch < 60 && !HasFatalFailure(); ++batch) {
-        const Events events = someEvents(twins.random(), watermark);
+      for (int batch = 0; batch < 50 && !HasFatalFailure(); ++batch) {
+        const Events events = someEvents(twins.random(), watermark, batch);
         watermark += static_cast<int64_t>(twins.random()() % (4 * kSecond));
         twins.batch([&](TwinState& twin) {
           auto& state = static_cast<DedupState&>(twin.store(0));
@@ -194,8 +196,8 @@ TEST_P(ColdSessions, AreThoseInMemory) {
         },
         rooms()[seed / 2], seed);
     int64_t watermark = -30 * kSecond;
-    for (int batch = 0; batch < 60 && !HasFatalFailure(); ++batch) {
-      const Events events = someEvents(twins.random(), watermark);
+    for (int batch = 0; batch < 50 && !HasFatalFailure(); ++batch) {
+      const Events events = someEvents(twins.random(), watermark, batch);
       if (mode == Mode::Append) watermark += static_cast<int64_t>(twins.random()() % (4 * kSecond));
       twins.batch([&](TwinState& twin) {
         auto& state = static_cast<SessionState&>(twin.store(0));
@@ -274,7 +276,7 @@ class ColdJoins : public ColdStatesTest, public ::testing::WithParamInterface<Jo
     }
   }
   static int64_t valueOf(const JoinState& state, JoinSide side, uint32_t row) {
-    return static_cast<const arrow::Int64Array&>(*state.decode(side, std::vector{row})[1]).Value(0);
+    return binary_row::load<int64_t>(state.rows(side).bytes(row).data() + binary_row::bitsetBytes(3) + 8);
   }
   static void leave(JoinState& state, JoinSide side, const JoinState::Rows& rows, Lines* lines) {
     for (const uint32_t row : rows)
@@ -290,15 +292,15 @@ TEST_P(ColdJoins, AreThoseInMemory) {
   const Expiry expiry = GetParam().expiry;
   if (expiry == Expiry::Rows) one.expiry = EventTimeKey{0, false};
   const JoinStateLayout layout({one, one}, expiry == Expiry::Keys ? std::optional(EventTimeKey{1, false}) : std::nullopt);
-  for (uint32_t seed = 0; seed < 6; ++seed) {
-    Twins twins([&] { return JoinStore::makeAll(layout); }, rooms()[seed / 2 % 2], seed);
+  for (uint32_t seed = 0; seed < 4; ++seed) {
+    Twins twins([&] { return JoinStore::makeAll(layout); }, rooms()[seed / 2], seed);
     int64_t watermark = -30 * kSecond;
-    for (int batch = 0; batch < 60 && !HasFatalFailure(); ++batch) {
-      std::array<Events, 2> events = {someEvents(twins.random(), watermark), someEvents(twins.random(), watermark)};
+    for (int batch = 0; batch < 50 && !HasFatalFailure(); ++batch) {
+      std::array<Events, 2> events = {someEvents(twins.random(), watermark, batch), someEvents(twins.random(), watermark, batch)};
       if (batch % 3 == 0) events[twins.random()() % 2].clear();
       // Keys with several rows, which do not end together.
       for (auto& side : events) {
-        for (Event& event : side) event.key = event.key.substr(0, 4);
+        for (Event& event : side) event.key = event.key.size() > 5 ? event.key : event.key.substr(0, 4);
       }
       watermark += static_cast<int64_t>(twins.random()() % (4 * kSecond));
       twins.batch([&](TwinState& twin) {
@@ -326,6 +328,68 @@ TEST_P(ColdJoins, AreThoseInMemory) {
 INSTANTIATE_TEST_SUITE_P(Expiries, ColdJoins,
                          ::testing::Values(JoinCase{Expiry::Rows, false}, JoinCase{Expiry::Rows, true}, JoinCase{Expiry::Keys, false},
                                            JoinCase{Expiry::Keys, true}, JoinCase{Expiry::None, false}));
+
+// A group of (ts, key) for each number, with `texts` long texts each.
+class GroupsOfTexts : public ColdStatesTest {
+ protected:
+  void add(AggregateState& state, int64_t numGroups, int64_t texts) {
+    Events events;
+    for (int64_t i = 0; i < numGroups * texts; ++i)
+      events.push_back({(i % numGroups) * kSecond, "a key, and a text of a hundred bytes" + std::string(64, 'x'), i});
+    PartialGroups part(layout_, grouping_, 1, pool_);
+    const SchemaPtr input = DataType::structOf({{"ts", timestampType()}, {"key", stringType()}, {"v", longType()}});
+    part.add(*arrow::RecordBatch::Make(toArrowSchema(*input), static_cast<int64_t>(events.size()),
+                                       {times(events), keys(events), longs(events, &Event::value)}),
+             context_);
+    state.merge(part, part.entriesOf(0));
+    state.changes();
+    state.changesWritten();
+  }
+
+  AggregateStateLayout layout_{{{"ts", timestampType()}, {"key", stringType()}},
+                               {call("collect_list", {column(1, stringType())}), call("approx_count_distinct", {column(2, longType())})},
+                               EventTimeKey{0, false},
+                               {}};
+  const std::vector<ExpressionPtr> grouping_ = {column(0, timestampType()), column(1, stringType())};
+  TestFolder folder_;
+  ColdTier tier_{folder_.path()};
+  ColdPartition cold_{tier_, 0};
+};
+
+TEST_F(GroupsOfTexts, TakeNoMoreThanTheirRoom) {
+  constexpr int64_t kRoom = 1 << 20;
+  AggregateState bounded(layout_), unbounded(layout_);
+  bounded.setRoom(&cold_, {kRoom});
+  for (AggregateState* state : {&bounded, &unbounded}) add(*state, 2000, 40);
+  EXPECT_GT(unbounded.memoryBytes(), 2000 * 40 * 100);
+  EXPECT_LT(bounded.memoryBytes(), kRoom * 3 / 2);
+  EXPECT_GT(bounded.memoryBytes(), kRoom / 2);
+  EXPECT_EQ(bounded.numKeys(), 2000);
+}
+
+TEST_F(GroupsOfTexts, GiveBackWhatTheyLeave) {
+  AggregateState state(layout_);
+  add(state, 20'000, 1);
+  const int64_t before = state.memoryBytes();
+  EXPECT_EQ(state.removeEnded(19'000 * kSecond, {}), 19'001);
+  state.changes();
+  state.changesWritten();
+  EXPECT_EQ(state.numKeys(), 999);
+  EXPECT_LT(state.memoryBytes(), before / 10);
+}
+
+TEST_F(GroupsOfTexts, ComeBackBlockByBlock) {
+  AggregateState state(layout_);
+  state.setRoom(&cold_, {0});
+  add(state, 20'000, 1);
+  EXPECT_EQ(cold_.numKeys(), 20'000);
+  std::vector<size_t> blocks;
+  EXPECT_EQ(state.removeEnded(18'000 * kSecond, [&](AggregateState::Groups groups) { if (!groups.empty()) blocks.push_back(groups.size()); }), 18'001);
+  EXPECT_EQ(blocks, (std::vector<size_t>{8192, 8192, 18'001 - 2 * 8192}));
+  EXPECT_EQ(state.changes().size(), 18'001u);
+  state.changesWritten();
+  EXPECT_EQ(cold_.numKeys(), 1999);
+}
 
 }  // namespace
 }  // namespace thalweg

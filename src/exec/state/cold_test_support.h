@@ -95,6 +95,9 @@ class TwinState {
   void reload(std::mt19937 random) {
     for (const auto& store : stores_) store->restart();
     for (size_t i = 0; i < stores_.size(); ++i) {
+      // Of a snapshot that turned out to be unusable.
+      for (const auto& [key, value] : files_[i]) stores_[i]->apply({StateChange::Kind::Put, key, value});
+      stores_[i]->restart();
       std::vector<std::string> again;
       for (const auto& [key, value] : files_[i]) {
         stores_[i]->apply({StateChange::Kind::Put, key, value});

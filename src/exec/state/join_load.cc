@@ -33,8 +33,13 @@ void checkRows(const JoinStateLayout& layout, JoinSide side, const Views& rows) 
   decoder.append(rows);
 }
 
-uint64_t partOf(JoinSide side) {
-  return side == JoinSide::Right ? kRightPart : 0;
+uint64_t partOf(JoinSide side, bool isRow) {
+  return (side == JoinSide::Right ? kRightPart : 0) | (isRow ? kRowPart : 0);
+}
+
+// Of a part's number, as a bit.
+uint64_t storeOf(uint64_t part) {
+  return uint64_t{1} << (part >> 62);
 }
 
 }  // namespace
@@ -50,6 +55,22 @@ int64_t LongRow::valueOf(std::string_view row) {
                 {{"errorMsg", "a count is no long"}});
   }
   return binary_row::load<int64_t>(row.data() + 8);
+}
+
+void JoinLoad::restart(JoinSide side, bool ofRows) {
+  Side& loaded = sides_[static_cast<size_t>(side)];
+  if (ofRows) {
+    loaded.rowKeys = BinaryKeyTable();
+    loaded.rows = RowArena();
+    loaded.places.clear();
+  } else {
+    loaded.countKeys = BinaryKeyTable();
+    loaded.counts.clear();
+  }
+  const uint64_t store = storeOf(partOf(side, ofRows));
+  if ((storesOfParts_ & store) == 0) return;
+  parts_->removeIf([&](uint64_t number) { return storeOf(number) == store; });
+  storesOfParts_ &= ~store;
 }
 
 void JoinLoad::applyCount(JoinSide side, const StateChange& change) {
@@ -94,9 +115,11 @@ void JoinLoad::moveToParts() {
 }
 
 void JoinLoad::partOfCount(JoinSide side, const StateChange& change) {
-  if (change.kind == StateChange::Kind::Remove) return parts_->remove(change.key, partOf(side));
+  const uint64_t part = partOf(side, false);
+  if (change.kind == StateChange::Kind::Remove) return parts_->remove(change.key, part);
   LongRow::valueOf(change.value);
-  parts_->put(change.key, partOf(side), change.value);
+  parts_->put(change.key, part, change.value);
+  storesOfParts_ |= storeOf(part);
 }
 
 void JoinLoad::partOfRow(JoinSide side, const StateChange& change) {
@@ -105,11 +128,10 @@ void JoinLoad::partOfRow(JoinSide side, const StateChange& change) {
   state_.layout().indexedKeys().appendRest(change.key, &index);
   const int64_t number = LongRow::valueOf(index);
   if (number < 0 || number > UINT32_MAX) throwGap();
-  const uint64_t part = partOf(side) | kRowPart | static_cast<uint64_t>(number);
-  if (change.kind == StateChange::Kind::Remove)
-    parts_->remove(key, part);
-  else
-    parts_->put(key, part, change.value);
+  const uint64_t part = partOf(side, true) | static_cast<uint64_t>(number);
+  if (change.kind == StateChange::Kind::Remove) return parts_->remove(key, part);
+  parts_->put(key, part, change.value);
+  storesOfParts_ |= storeOf(part);
 }
 
 void JoinLoad::finish() {

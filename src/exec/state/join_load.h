@@ -21,6 +21,8 @@ class JoinLoad {
  public:
   // The state outlives it.
   explicit JoinLoad(JoinState& state) : state_(state) {}
+  // Forgets what one store has said.
+  void restart(JoinSide side, bool ofRows);
   void applyCount(JoinSide side, const StateChange& change);
   void applyRow(JoinSide side, const StateChange& change);
   void finish();
@@ -51,6 +53,7 @@ class JoinLoad {
   std::array<Side, 2> sides_;
   int64_t bytes_ = 0;
   std::unique_ptr<KeyParts> parts_;  // of a load without room in memory
+  uint64_t storesOfParts_ = 0;       // a bit each
 };
 
 // The bytes of a row of one long, and what they say. Throws Error STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE for other ones.

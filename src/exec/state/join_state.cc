@@ -76,14 +76,19 @@ void JoinState::clear() {
   load_.reset();
 }
 
+void JoinState::restart(JoinSide side, bool ofRows) {
+  if (!load_) clear();
+  loading().restart(side, ofRows);
+}
+
 JoinLoad& JoinState::loading() {
   if (!load_) load_ = std::make_unique<JoinLoad>(*this);
   return *load_;
 }
 
 void JoinState::finishLoad() {
-  if (load_) load_->finish();
-  load_.reset();
+  const std::unique_ptr<JoinLoad> load = std::move(load_);
+  if (load) load->finish();
 }
 
 void JoinState::touch(uint32_t key) {

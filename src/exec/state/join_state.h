@@ -111,6 +111,8 @@ class JoinState final : private KeyedValues {
   void renumber(std::span<const uint32_t> keys) override;
 
   void setRoom(JoinSide side, bool ofRows, ColdPartition* cold, StateRoom room);
+  // One store begins its load anew: all of them do, where none is loading.
+  void restart(JoinSide side, bool ofRows);
   JoinLoad& loading();
   void finishLoad();
   // Rows of a load, in order of their indices: keys in memory, or one that goes to the cold tier.
@@ -153,7 +155,6 @@ class JoinStore : public StorePartition {
   // The stores of an empty partition, in the layout's order. The layout outlives them.
   static std::vector<std::unique_ptr<StorePartition>> makeAll(const JoinStateLayout& layout);
   JoinState& state() { return *state_; }
-  void restart() override { state_->clear(); }
   void finishLoad() override;
 
  protected:

@@ -22,6 +22,7 @@ class JoinCounts final : public JoinStore {
   JoinCounts(std::shared_ptr<JoinState> state, JoinSide side) : JoinStore(std::move(state), side) {}
 
   void setRoom(ColdPartition* cold, StateRoom room) override { state_->setRoom(side_, false, cold, room); }
+  void restart() override { state_->restart(side_, false); }
   void apply(const StateChange& change) override { state_->loading().applyCount(side_, change); }
   // The counts are those of the rows: see JoinIndexedRows.
   void finishLoad() override {}
@@ -77,6 +78,7 @@ class JoinIndexedRows final : public JoinStore {
   JoinIndexedRows(std::shared_ptr<JoinState> state, JoinSide side) : JoinStore(std::move(state), side) {}
 
   void setRoom(ColdPartition* cold, StateRoom room) override { state_->setRoom(side_, true, cold, room); }
+  void restart() override { state_->restart(side_, true); }
   void apply(const StateChange& change) override { state_->loading().applyRow(side_, change); }
 
   std::vector<StateChange> changes() override;

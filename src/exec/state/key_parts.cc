@@ -47,6 +47,10 @@ std::string KeyParts::bytesOf(std::string_view key, uint64_t number) {
   return bytes;
 }
 
+void KeyParts::removeIf(const std::function<bool(uint64_t number)>& isUnwanted) {
+  sorter_.removeIf([&](std::string_view bytes) { return isUnwanted(bigEndian(bytes.substr(bytes.size() - sizeof(uint64_t)))); });
+}
+
 void KeyParts::takeAll(const std::function<void(const std::vector<std::string>& keys, std::span<const KeyPart> parts)>& visit) {
   std::vector<std::string> keys;
   std::vector<KeyPart> parts;

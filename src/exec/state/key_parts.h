@@ -32,6 +32,8 @@ class KeyParts {
   explicit KeyParts(ColdPartition& partition) : sorter_(partition) {}
   void put(std::string_view key, uint64_t number, std::string_view value) { sorter_.put(bytesOf(key, number), value); }
   void remove(std::string_view key, uint64_t number) { sorter_.remove(bytesOf(key, number)); }
+  // Parts of all keys by their numbers.
+  void removeIf(const std::function<bool(uint64_t number)>& isUnwanted);
   // Calls `visit` with some keys at a time, and all their parts: by key, then ascending by number.
   void takeAll(const std::function<void(const std::vector<std::string>& keys, std::span<const KeyPart> parts)>& visit);
 

@@ -7,6 +7,7 @@
 #include "columnar/binary_row_layout.h"
 #include "columnar/row_hash.h"
 #include "common/error.h"
+#include "exec/state/aggregate_buffers.h"
 #include "exec/state/in_blocks.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
@@ -14,9 +15,7 @@
 namespace thalweg {
 namespace {
 
-// Of a session's running values, roughly, an aggregate.
-constexpr int64_t kValueBytes = 16;
-// Of a session beside them.
+// Of a session beside its running values.
 constexpr int64_t kSessionBytes = 2 * sizeof(int64_t) + 4 * sizeof(uint32_t) + 2 + sizeof(std::vector<uint32_t>);
 // Of one that a load has in memory, beside its bytes.
 constexpr int64_t kLoadedBytes = 64;
@@ -204,16 +203,7 @@ void SessionState::addStored(Numbers keyOf, Views rows) {
     slots_[sessions.back()] = Slot::Stored;
   }
   resize();
-  loadBuffers(sessions, values, aggregators_);
-}
-
-void SessionState::loadBuffers(Numbers sessions, const Arrays& values, const Aggregators& aggregators) const {
-  auto column = values.begin() + static_cast<std::ptrdiff_t>(layout_.grouping.size());
-  for (const auto& aggregator : aggregators) {
-    const auto width = static_cast<std::ptrdiff_t>(aggregator->bufferFields().size());
-    aggregator->loadBuffers(sessions, Arrays(column, column + width));
-    column += width;
-  }
+  loadBuffers(aggregators_, sessions, std::span(values).subspan(layout_.grouping.size()));
 }
 
 uint32_t SessionState::newSession(uint32_t key, int64_t start, int64_t end) {
@@ -369,7 +359,8 @@ void SessionState::remove(Numbers sessions) {
 }
 
 int64_t SessionState::liveBytes() const {
-  return numLive_ * (kSessionBytes + kValueBytes * static_cast<int64_t>(aggregators_.size()));
+  const Aggregator::Bytes bytes = bytesOf(aggregators_);
+  return numLive_ * (kSessionBytes + bytes.each) + bytes.values;
 }
 
 // A key's value in the cold tier: its sessions' stored values, each behind its size.
@@ -409,28 +400,22 @@ void SessionState::moveIn(Numbers keys, Views values, std::span<const int64_t>) 
 
 // Sessions are numbered anew, too.
 void SessionState::renumber(Numbers keys) {
-  std::vector<uint32_t> from, to, keyOf;
+  std::vector<uint32_t> from, keyOf;
   std::vector<std::vector<uint32_t>> ofKey;
   Sessions sessions;
   std::vector<Slot> slots;
   for (uint32_t key = 0; key < keys.size(); ++key) {
     ofKey.emplace_back();
     for (const uint32_t session : ofKey_[keys[key]]) {
+      ofKey.back().push_back(static_cast<uint32_t>(from.size()));
       from.push_back(session);
-      to.push_back(static_cast<uint32_t>(to.size()));
-      ofKey.back().push_back(to.back());
       sessions.starts.push_back(sessions_.starts[session]);
       sessions.ends.push_back(sessions_.ends[session]);
       keyOf.push_back(key);
       slots.push_back(slots_[session]);
     }
   }
-  Aggregators aggregators = makeAggregators(layout_.aggregates);
-  for (size_t i = 0; i < aggregators.size(); ++i) {
-    aggregators[i]->resize(static_cast<int64_t>(to.size()));
-    aggregators[i]->merge(from, to, *aggregators_[i]);
-  }
-  aggregators_ = std::move(aggregators);
+  aggregators_ = renumbered(layout_.aggregates, aggregators_, from);
   ofKey_ = std::move(ofKey);
   sessions_ = std::move(sessions);
   keyOf_ = std::move(keyOf);
@@ -453,7 +438,7 @@ std::vector<std::shared_ptr<arrow::RecordBatch>> SessionState::allResults(const 
     const Aggregators aggregators = makeAggregators(layout_.aggregates);
     const std::vector<uint32_t> sessions = allGroups(static_cast<int64_t>(rows.size()));
     for (const auto& aggregator : aggregators) aggregator->resize(static_cast<int64_t>(rows.size()));
-    loadBuffers(sessions, values, aggregators);
+    loadBuffers(aggregators, sessions, std::span(values).subspan(layout_.grouping.size()));
     const Arrays grouping(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(layout_.grouping.size()));
     for (auto& batch : resultBatches(schema, grouping, aggregators, sessions, arrow::default_memory_pool()))
       batches.push_back(std::move(batch));
@@ -510,10 +495,7 @@ void SessionState::encodeKeys(const Arrays& values, BinaryRows* out) const {
 
 void SessionState::encodeValues(Numbers sessions, BinaryRows* out) const {
   Arrays columns = groupingColumns(sessions);
-  for (const auto& aggregator : aggregators_) {
-    for (auto& column : aggregator->saveBuffers(sessions, arrow::default_memory_pool()))
-      columns.push_back(std::move(column));
-  }
+  saveBuffers(aggregators_, sessions, &columns);
   layout_.storedValueEncoder.encode(columns, 0, static_cast<int64_t>(sessions.size()), out);
 }
 
@@ -582,8 +564,8 @@ StateEntries SessionState::entries() const {
 }
 
 int64_t SessionState::memoryBytes() const {
-  return keys_.memoryBytes() + static_cast<int64_t>(slots_.size()) *
-                                   (kSessionBytes + kValueBytes * static_cast<int64_t>(aggregators_.size()));
+  const Aggregator::Bytes bytes = bytesOf(aggregators_);
+  return keys_.memoryBytes() + static_cast<int64_t>(slots_.size()) * (kSessionBytes + bytes.each) + bytes.values;
 }
 
 }  // namespace thalweg

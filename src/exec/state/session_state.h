@@ -106,7 +106,6 @@ class SessionState final : public StorePartition, private KeyedValues {
   void addParts(const std::vector<std::string>& keys, std::span<const KeyPart> parts);
   Arrays decodeValues(Views values) const;
   Sessions windowsOf(const Arrays& values) const;
-  void loadBuffers(Numbers sessions, const Arrays& values, const Aggregators& aggregators) const;
   void forEachCold(const std::function<void(Views values)>& visit) const;
   Arrays keyColumns(Numbers sessions) const;
   Arrays groupingColumns(Numbers sessions) const;
