@@ -1,5 +1,7 @@
 #include "kvstore/sorted_store.h"
 
+#include <algorithm>
+
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
