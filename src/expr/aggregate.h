@@ -22,12 +22,21 @@ class Aggregator {
   // Adds rows to groups: groups[row] is the group of row `row`; arguments have one value a row. Only selected rows count.
   virtual void update(std::span<const uint32_t> groups, const std::vector<std::shared_ptr<arrow::Array>>& arguments,
                       const Selection& selection) = 0;
-  // Adds groups of another aggregator of the same kind: its group from[i] goes into the group to[i].
+  // Adds groups of another aggregator of the same kind: its group from[i] goes into the group to[i], in this order. Groups may be
+  // named several times on both sides: what several windows have in common goes into each of them. `other` may be this one, where
+  // no group is on both sides.
   virtual void merge(std::span<const uint32_t> from, std::span<const uint32_t> to, const Aggregator& other) = 0;
   // The result of each of the groups.
   virtual std::shared_ptr<arrow::Array> finish(std::span<const uint32_t> groups, arrow::MemoryPool* pool) const = 0;
   // Makes groups empty again.
   virtual void reset(std::span<const uint32_t> groups) = 0;
+  // What groups take in memory, about, without a look at them: each, empty or not; and what those that are not empty have
+  // besides, all together: texts, lists, sets.
+  struct Bytes {
+    int64_t each = 0;
+    int64_t values = 0;
+  };
+  virtual Bytes bytes() const = 0;
 
   // The columns in which Spark keeps a group between batches, by its names. None: this function's running values are
   // not Spark's, and it cannot be used over streams; then the two below are not called.

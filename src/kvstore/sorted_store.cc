@@ -1,5 +1,7 @@
 #include "kvstore/sorted_store.h"
 
+#include <algorithm>
+
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
@@ -135,12 +137,13 @@ void SortedStore::write(const SortedStoreBatch& batch) {
 
 void SortedStore::forEach(
     std::string_view prefix,
-    const std::function<bool(std::string_view key, std::string_view value)>& visit) const {
+    const std::function<bool(std::string_view key, std::string_view value)>& visit,
+    std::string_view from) const {
   rocksdb::ReadOptions options;
   options.fill_cache = false;  // a scan must not drive hot blocks out
   options.readahead_size = 2 << 20;
   const std::unique_ptr<rocksdb::Iterator> iterator(state_->database->NewIterator(options));
-  for (iterator->Seek(slice(prefix)); iterator->Valid(); iterator->Next()) {
+  for (iterator->Seek(slice(std::max(prefix, from))); iterator->Valid(); iterator->Next()) {
     if (!iterator->key().starts_with(slice(prefix)) || !visit(view(iterator->key()), view(iterator->value())))
       break;
   }

@@ -3,18 +3,22 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
 #include "common/error.h"
+#include "common/logging.h"
 #include "common/uuid.h"
 
 namespace thalweg {
 namespace {
 
-// Entries are "v" partition key → time, value and, of those that have a time, "t" partition time key → nothing.
+// Entries are "v" partition key → time, value and, of those that have a time, "t" partition time key → nothing. Those of sorters
+// are "s" partition sorter key → value: what an earlier sorter removed is not in the way of a later one.
 constexpr char kValues = 'v';
 constexpr char kTimes = 't';
+constexpr char kSorted = 's';
 constexpr size_t kPrefixBytes = 1 + sizeof(uint32_t);
 constexpr int64_t kBatchBytes = 1 << 20;
 
@@ -37,6 +41,12 @@ uint64_t sortable(int64_t time) {
 std::string prefixOf(char kind, uint32_t partition) {
   std::string prefix(1, kind);
   appendBigEndian(partition, &prefix);
+  return prefix;
+}
+
+std::string sorterPrefix(uint32_t partition, uint32_t sorter) {
+  std::string prefix = prefixOf(kSorted, partition);
+  appendBigEndian(sorter, &prefix);
   return prefix;
 }
 
@@ -110,7 +120,10 @@ void ColdPartition::put(std::string_view key, std::string_view value, std::optio
   appendBigEndian(time ? sortable(*time) : 0, &stored);
   stored.append(value);
   batch_.put(valueKey(key), stored);
-  if (time) batch_.put(timeKey(*time, key), {});
+  if (time) {
+    batch_.put(timeKey(*time, key), {});
+    firstTime_ = std::min(firstTime_, *time);
+  }
   ++numKeys_;
   flushIfLarge();
 }
@@ -132,42 +145,57 @@ bool ColdPartition::contains(std::string_view key) const {
   return tier_.store().get(valueKey(key), &ignored);
 }
 
-bool ColdPartition::take(std::string_view key, std::string* value) {
+bool ColdPartition::take(std::string_view key, std::string* value, std::optional<int64_t>* time) {
   if (numKeys_ == 0) return false;
   const std::string stored = valueKey(key);
   if (taken_.contains(std::string(key)) || !tier_.store().get(stored, value)) return false;
   taken_.emplace(key);
   batch_.remove(stored);
+  std::optional<int64_t> itsTime;
   if (value->front() != 0) {
-    const auto time = static_cast<int64_t>(bigEndian(std::string_view(*value).substr(1)) ^ (uint64_t{1} << 63));
-    batch_.remove(timeKey(time, key));
+    itsTime = static_cast<int64_t>(bigEndian(std::string_view(*value).substr(1)) ^ (uint64_t{1} << 63));
+    batch_.remove(timeKey(*itsTime, key));
   }
+  if (time != nullptr) *time = itsTime;
   value->erase(0, kHeadBytes);
   --numKeys_;
   flushIfLarge();
   return true;
 }
 
-void ColdPartition::takeUntil(int64_t limit,
-                              const std::function<void(std::string_view key, std::string_view value)>& visit) {
-  if (numKeys_ == 0) return;
+// What `visit` takes besides, it does not find here again: what has been visited counts as taken.
+void ColdPartition::takeByTime(int64_t limit, const std::function<void(std::string_view key)>& visit) {
+  if (numKeys_ == 0 || firstTime_ > limit) return;
   flush();
-  const std::string prefix = prefixOf(kTimes, number_);
-  std::string value;
-  tier_.store().forEach(prefix, [&](std::string_view entry, std::string_view) {
+  const auto visitEntry = [&](std::string_view entry, std::string_view) {
     const std::string_view timeAndKey = entry.substr(kPrefixBytes);
     if (bigEndian(timeAndKey) > sortable(limit)) return false;
     const std::string_view key = timeAndKey.substr(sizeof(uint64_t));
-    const std::string stored = valueKey(key);
-    const bool isHere = tier_.store().get(stored, &value);
+    taken_.emplace(key);
+    --numKeys_;
+    visit(key);
+    batch_.remove(valueKey(key));
+    batch_.remove(entry);
+    flushIfLarge();
+    return true;
+  };
+  tier_.store().forEach(prefixOf(kTimes, number_), visitEntry, timeKey(firstTime_, {}));
+  firstTime_ = limit == INT64_MAX ? INT64_MAX : limit + 1;
+  flush();
+}
+
+void ColdPartition::takeUntil(int64_t limit,
+                              const std::function<void(std::string_view key, std::string_view value)>& visit) {
+  std::string value;
+  takeByTime(limit, [&](std::string_view key) {
+    const bool isHere = tier_.store().get(valueKey(key), &value);
     THALWEG_ASSERT(isHere);
     visit(key, std::string_view(value).substr(kHeadBytes));
-    batch_.remove(stored);
-    batch_.remove(entry);
-    --numKeys_;
-    return true;
   });
-  flush();
+}
+
+void ColdPartition::removeUntil(int64_t limit, const std::function<void(std::string_view key)>& visit) {
+  takeByTime(limit, visit);
 }
 
 void ColdPartition::forEach(const std::function<bool(std::string_view key, std::string_view value)>& visit) {
@@ -181,6 +209,8 @@ void ColdPartition::forEach(const std::function<bool(std::string_view key, std::
 void ColdPartition::clear() {
   batch_.clear();
   taken_.clear();
+  numKeys_ = 0;
+  firstTime_ = INT64_MAX;
   if (!tier_.isMade()) return;
   for (const char kind : {kValues, kTimes}) {
     tier_.store().forEach(prefixOf(kind, number_), [&](std::string_view key, std::string_view) {
@@ -189,7 +219,55 @@ void ColdPartition::clear() {
     });
   }
   flush();
-  numKeys_ = 0;
+}
+
+ColdSorter::ColdSorter(ColdPartition& partition)
+    : tier_(partition.tier_), prefix_(sorterPrefix(partition.number_, partition.numSorters_++)) {}
+
+ColdSorter::~ColdSorter() {
+  if (isEmpty_) return;
+  try {
+    takeAll([](std::string_view, std::string_view) {});
+  } catch (const Error& error) {
+    logWarn("Entries that were sorted on local disk could not be removed: {}", error.what());
+  }
+}
+
+void ColdSorter::put(std::string_view key, std::string_view value) {
+  isEmpty_ = false;
+  batch_.put(prefix_ + std::string(key), value);
+  if (batch_.sizeBytes() > kBatchBytes) flush();
+}
+
+void ColdSorter::remove(std::string_view key) {
+  batch_.remove(prefix_ + std::string(key));
+  if (batch_.sizeBytes() > kBatchBytes) flush();
+}
+
+void ColdSorter::flush() {
+  tier_.store().write(batch_);
+  batch_.clear();
+}
+
+void ColdSorter::removeIf(const std::function<bool(std::string_view key)>& isUnwanted) {
+  if (isEmpty_) return;
+  flush();
+  tier_.store().forEach(prefix_, [&](std::string_view key, std::string_view) {
+    if (isUnwanted(key.substr(prefix_.size()))) remove(key.substr(prefix_.size()));
+    return true;
+  });
+}
+
+void ColdSorter::takeAll(const std::function<void(std::string_view key, std::string_view value)>& visit) {
+  if (isEmpty_) return;
+  flush();
+  tier_.store().forEach(prefix_, [&](std::string_view key, std::string_view value) {
+    visit(key.substr(prefix_.size()), value);
+    remove(key.substr(prefix_.size()));
+    return true;
+  });
+  flush();
+  isEmpty_ = true;
 }
 
 }  // namespace thalweg

@@ -56,6 +56,66 @@ TEST(ColdTier, GivesAKeyOnce) {
   EXPECT_EQ(partition.numKeys(), 0);
 }
 
+TEST(ColdTier, RemovesByTimeWithoutAValue) {
+  TestFolder folder;
+  ColdTier tier(folder.path());
+  ColdPartition partition(tier, 0);
+  for (int i = 0; i < 100; ++i) partition.put("key" + std::to_string(i), "value", i);
+  partition.flush();
+  std::vector<std::string> removed;
+  std::string value;
+  std::optional<int64_t> time;
+  partition.removeUntil(49, [&](std::string_view key) {
+    removed.emplace_back(key);
+    EXPECT_FALSE(partition.take(key, &value)) << "it is gone already";
+    // Another one may go meanwhile.
+    if (key == "key7") EXPECT_TRUE(partition.take("key80", &value, &time));
+  });
+  EXPECT_EQ(removed.size(), 50u);
+  EXPECT_EQ(time, 80);
+  EXPECT_EQ(partition.numKeys(), 49);
+  EXPECT_EQ(entriesOf(partition).size(), 49u);
+  EXPECT_EQ(takeUntil(partition, 1000).size(), 49u);
+}
+
+TEST(ColdTier, SortsWhatHasNoRoom) {
+  TestFolder folder;
+  ColdTier tier(folder.path());
+  ColdPartition partition(tier, 0), other(tier, 1);
+  partition.put("a", "of the partition", 1);
+  partition.flush();
+  const auto takeAll = [](ColdSorter& sorter) {
+    Entries entries;
+    sorter.takeAll([&](std::string_view key, std::string_view value) { entries.emplace_back(key, value); });
+    return entries;
+  };
+  {
+    ColdSorter sorter(partition), ofOther(other);
+    std::map<std::string, std::string> expected;
+    std::mt19937 random(1);
+    for (int i = 0; i < 50'000; ++i) {
+      const std::string key = std::to_string(random() % 20'000);
+      if (random() % 5 == 0) {
+        sorter.remove(key);
+        expected.erase(key);
+      } else {
+        sorter.put(key, std::string(50, 'v') + std::to_string(i));
+        expected[key] = std::string(50, 'v') + std::to_string(i);
+      }
+    }
+    ofOther.put("0", "of another partition");
+    sorter.removeIf([](std::string_view key) { return key.ends_with("7"); });
+    std::erase_if(expected, [](const auto& entry) { return entry.first.ends_with("7"); });
+    EXPECT_EQ(takeAll(sorter), Entries(expected.begin(), expected.end()));
+    EXPECT_EQ(takeAll(sorter), Entries{});
+    sorter.put("left", "to its end");
+  }
+  ColdSorter next(partition);
+  next.put("b", "1");
+  EXPECT_EQ(takeAll(next), (Entries{{"b", "1"}}));
+  EXPECT_EQ(entriesOf(partition), (Entries{{"a", "of the partition"}}));
+}
+
 TEST(ColdTier, TakesByTimeTheEarliestFirst) {
   TestFolder folder;
   ColdTier tier(folder.path());

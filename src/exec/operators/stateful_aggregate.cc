@@ -1,6 +1,7 @@
 #include "exec/operators/stateful_aggregate.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <unordered_set>
 
@@ -100,11 +101,11 @@ class StatefulAggregateRun {
     if (node_.mode_ == OutputMode::Update) rows = state.results(schema, state.touched());
     if (!node_.layout_.eventTime) return rows;
     const MetricStopwatch watch(metrics.removalsMs);
-    const std::vector<uint32_t> expired =
-        state.takeExpired(watermarks_.evictionMs * kMicrosPerMilli);
-    if (node_.mode_ == OutputMode::Append) rows = state.results(schema, expired);
-    state.remove(expired);
-    metrics.rowsRemoved += static_cast<int64_t>(expired.size());
+    const auto leave = [&](AggregateState::Groups groups) {
+      for (auto& batch : state.results(schema, groups)) rows.push_back(std::move(batch));
+    };
+    metrics.rowsRemoved += state.removeEnded(watermarks_.evictionMs * kMicrosPerMilli,
+                                             node_.mode_ == OutputMode::Append ? leave : std::function<void(AggregateState::Groups)>());
     return rows;
   }
 

@@ -65,13 +65,13 @@ class StatefulSessionsRun {
 
   Batches emit(SessionState& state) {
     const Schema& schema = *node_.schema();
-    if (node_.mode_ == OutputMode::Complete) return state.results(schema, state.all());
+    if (node_.mode_ == OutputMode::Complete) return state.allResults(schema);
     StateMetrics& metrics = state_.metrics();
     const MetricStopwatch watch(metrics.removalsMs);
-    const std::vector<uint32_t> expired = state.takeExpired(watermarks_.evictionMs * kMicrosPerMilli);
-    Batches rows = state.results(schema, expired);
-    state.remove(expired);
-    metrics.rowsRemoved += static_cast<int64_t>(expired.size());
+    Batches rows;
+    metrics.rowsRemoved += state.removeEnded(watermarks_.evictionMs * kMicrosPerMilli, [&](SessionState::Numbers sessions) {
+      for (auto& batch : state.results(schema, sessions)) rows.push_back(std::move(batch));
+    });
     return rows;
   }
 

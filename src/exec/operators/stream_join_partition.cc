@@ -219,24 +219,26 @@ void StreamJoinPartition::keep(const Probe& probe) {
 
 void StreamJoinPartition::evict() {
   const MetricStopwatch watch(metrics_.removalsMs);
-  std::array<std::vector<uint32_t>, 2> ended;
   for (const JoinSide side : kJoinSides) {
-    const auto i = static_cast<size_t>(side);
-    if (!endMicros_[i]) continue;
-    if (!state_.layout().keyExpiry())
-      ended[i] = state_.takeExpiredRows(side, *endMicros_[i]);
-    else if (side == JoinSide::Left)
-      ended = state_.takeExpiredKeys(*endMicros_[i]);
+    const auto& end = endMicros_[static_cast<size_t>(side)];
+    if (!end) continue;
+    if (!state_.layout().keyExpiry()) {
+      state_.takeExpiredRows(side, *end, [&](const JoinState::Rows& rows) { leave(side, rows); });
+    } else if (side == JoinSide::Left) {
+      state_.takeExpiredKeys(*end, [&](const std::array<JoinState::Rows, 2>& rows) {
+        for (const JoinSide which : kJoinSides) leave(which, rows[static_cast<size_t>(which)]);
+      });
+    }
   }
-  for (const JoinSide side : kJoinSides) {
-    const auto& rows = ended[static_cast<size_t>(side)];
-    // As Spark counts: rows that come out as they leave are not among the removed.
-    if (join_.keeps(side))
-      emitUnmatched(side, rows);
-    else
-      metrics_.rowsRemoved += static_cast<int64_t>(rows.size());
-    state_.remove(side, rows);
-  }
+}
+
+// As Spark counts: rows that come out as they leave are not among the removed.
+void StreamJoinPartition::leave(JoinSide side, const std::vector<uint32_t>& rows) {
+  if (join_.keeps(side))
+    emitUnmatched(side, rows);
+  else
+    metrics_.rowsRemoved += static_cast<int64_t>(rows.size());
+  state_.remove(side, rows);
 }
 
 void StreamJoinPartition::emitUnmatched(JoinSide side, const std::vector<uint32_t>& rows) {

@@ -44,6 +44,7 @@ class StreamJoinPartition {
   void keep(const Probe& probe);
   bool isKept(const Probe& probe, size_t row, const std::optional<int64_t>& time) const;
   std::vector<std::optional<int64_t>> expiryTimes(const Probe& probe) const;
+  void leave(JoinSide side, const std::vector<uint32_t>& rows);
   void emitUnmatched(JoinSide side, const std::vector<uint32_t>& rows);
   void emitHeld(JoinSide side, const std::vector<uint32_t>& rows);
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "columnar/binary_key_table.h"
 #include "columnar/binary_row.h"
 #include "exec/state/aggregate_state_layout.h"
-#include "exec/state/expiry_panes.h"
+#include "exec/state/key_loader.h"
 #include "exec/state/operator_state.h"
+#include "exec/state/state_keys.h"
 
 namespace thalweg {
 
@@ -30,28 +30,29 @@ struct DedupStateLayout {
   Keep keep;
   std::optional<EventTimeKey> eventTime;
   BinaryRowEncoder keyEncoder;
+  std::string sameValue;  // of all keys; empty where each has its own
 };
 
-// Key numbers are the table's; keys that have no room are in the cold tier alone, and stay there until they end. Used by one
-// thread, but lookUp().
-class DedupState final : public StorePartition {
+// Key numbers are those of StateKeys; keys in the cold tier stay there until they end. Used by one thread, but lookUp().
+class DedupState final : public StorePartition, private KeyedValues {
  public:
   // The layout outlives it.
-  explicit DedupState(const DedupStateLayout& layout) : layout_(layout) {}
+  explicit DedupState(const DedupStateLayout& layout);
 
-  void setRoom(ColdPartition* cold, int64_t bytes) override;
+  void setRoom(ColdPartition* cold, StateRoom room) override { keys_.setRoom(cold, room); }
   void restart() override;
-  void apply(const StateChange& change) override;
-  void finishLoad() override;
+  void apply(const StateChange& change) override { loader_.apply(change); }
+  void finishLoad() override { loader_.finish(); }
   std::vector<StateChange> changes() override;
   void changesWritten() override;
   StateEntries entries() const override;
-  int64_t numKeys() const override { return table_.size() + numCold(); }
+  int64_t numKeys() const override { return keys_.numKeys(); }
   int64_t memoryBytes() const override;
 
   // (*known)[i] = is keys[i] there? Any number of threads at once, while nobody changes the state.
   void lookUp(std::span<const std::string_view> keys, std::vector<uint8_t>* known) const;
-  // `added` gets the i of new keys. ends[i]: the watermark with which keys[i] may be forgotten; none: never.
+  // Of keys that lookUp did not know when the batch began, `added` gets the i of new ones. ends[i]: the watermark with which
+  // keys[i] may be forgotten; none: never.
   void add(std::span<const std::string_view> keys, std::span<const std::optional<int64_t>> ends,
            std::vector<uint32_t>* added);
   // Keys that this batch added.
@@ -61,35 +62,21 @@ class DedupState final : public StorePartition {
   int64_t removeEnded(int64_t watermarkMicros);
 
  private:
-  static constexpr int64_t kNoEnd = INT64_MAX;
-  int64_t numCold() const { return cold_ == nullptr ? 0 : cold_->numKeys(); }
-  int64_t bytesOfLive() const;
-  void coolDown();
-  void rebuildPanes();
-  void moveToCold(std::span<const uint32_t> numbers);
-  void moveLoadedToCold();
-  void resize();
-  void noteEnd(uint32_t number, int64_t endMicros);
-  void noteLoadedEnds();
-  void remove(uint32_t number);
-  void encodeValues(std::span<const uint32_t> numbers, BinaryRows* out) const;
+  using Numbers = std::span<const uint32_t>;
+  int64_t liveBytes() const override { return keys_.table().size(); }
+  void moveOut(Numbers numbers, ByteStrings* values, std::span<int64_t> ends) override;
+  void moveIn(Numbers numbers, std::span<const std::string_view> values, std::span<const int64_t> ends) override;
+  void renumber(Numbers numbers) override;
+  void endsOf(std::span<const std::string_view> keys, std::span<const std::string_view> values, std::span<int64_t> ends) const;
+  void encodeValues(Numbers numbers, BinaryRows* out) const;
 
   const DedupStateLayout& layout_;
-  BinaryKeyTable table_;
-  std::vector<int64_t> ends_;     // by key, where keys end
-  // Keys by their ends. One that went to the cold tier is left there, and its number may be another's by now: what comes out
-  // counts only where it is live and `ends_` agrees.
-  ExpiryPanes panes_;
-  bool panesAreStale_ = false;
+  StateKeys keys_;
+  KeyLoader loader_;
   std::vector<uint8_t> isAdded_;  // by key: not in the files yet
   std::vector<uint32_t> added_;
-  std::vector<std::string> removedKeys_;   // that the files have
-  std::vector<std::string> loadedValues_;  // while loading, by key
+  std::vector<std::string> removedKeys_;  // that the files have
   BinaryRows addedValues_;
-
-  ColdPartition* cold_ = nullptr;
-  int64_t room_ = INT64_MAX;
-  uint32_t hand_ = 0;  // where the search for keys to move to the cold tier goes on
 };
 
 }  // namespace thalweg

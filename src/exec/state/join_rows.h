@@ -19,6 +19,8 @@ class JoinRows {
 
   // `matchedOffset`: of the last field within a row, in bytes.
   explicit JoinRows(size_t matchedOffset) : matchedOffset_(matchedOffset) {}
+  // One for rows of the same form.
+  JoinRows emptyOne() const { return JoinRows(matchedOffset_); }
 
   // Adds a row to a key, as its last one.
   uint32_t append(uint32_t key, std::string_view row);
@@ -53,6 +55,8 @@ class JoinRows {
   void rowsWritten() { changed_.clear(); }
 
   int64_t numRows() const { return numRows_; }
+  // Row numbers are below.
+  int64_t numbersEnd() const { return static_cast<int64_t>(rows_.size()); }
   // Calls f(row) for each row.
   template <typename F>
   void forEach(F&& f) const {
@@ -61,6 +65,8 @@ class JoinRows {
     }
   }
   int64_t memoryBytes() const;
+  // Of rows that are there.
+  int64_t liveBytes() const { return arena_.liveBytes() + numRows_ * static_cast<int64_t>(sizeof(Row) + 1); }
 
  private:
   static constexpr uint8_t kLive = 1, kMatched = 2, kChanged = 4, kTimed = 8;

@@ -6,9 +6,14 @@
 
 #include "columnar/binary_row_layout.h"
 #include "common/error.h"
+#include "exec/state/in_blocks.h"
+#include "exec/state/join_load.h"
 
 namespace thalweg {
 namespace {
+
+// Fewer row numbers are not worth to be given anew.
+constexpr int64_t kLeastNumbers = 1024;
 
 std::vector<DataTypePtr> withType(std::vector<DataTypePtr> types, DataTypePtr last) {
   types.push_back(std::move(last));
@@ -51,20 +56,39 @@ std::vector<StoreDefinition> JoinStateLayout::stores() const {
 
 JoinState::JoinState(const JoinStateLayout& layout)
     : layout_(layout),
+      keys_(*this),
       sides_{JoinRows(matchedOffset(layout.rowTypes(JoinSide::Left))),
              JoinRows(matchedOffset(layout.rowTypes(JoinSide::Right)))} {}
 
+JoinState::~JoinState() = default;
+
 void JoinState::clear() {
-  keys_ = BinaryKeyTable();
+  keys_.clear();
   for (const JoinSide side : kJoinSides) {
     const auto i = static_cast<size_t>(side);
     sides_[i] = JoinRows(matchedOffset(layout_.rowTypes(side)));
     rowPanes_[i].clear();
+    if (coldTimes_[i] != nullptr) coldTimes_[i]->clear();
   }
-  keyPanes_.clear();
-  isTimed_.clear();
+  numColdRows_ = {0, 0};
   touched_.clear();
   isTouched_.clear();
+  load_.reset();
+}
+
+void JoinState::restart(JoinSide side, bool ofRows) {
+  if (!load_) clear();
+  loading().restart(side, ofRows);
+}
+
+JoinLoad& JoinState::loading() {
+  if (!load_) load_ = std::make_unique<JoinLoad>(*this);
+  return *load_;
+}
+
+void JoinState::finishLoad() {
+  const std::unique_ptr<JoinLoad> load = std::move(load_);
+  if (load) load->finish();
 }
 
 void JoinState::touch(uint32_t key) {
@@ -74,27 +98,22 @@ void JoinState::touch(uint32_t key) {
   touched_.push_back(key);
 }
 
-std::vector<uint32_t> JoinState::number(const BinaryRows& keys) {
-  std::vector<uint32_t> numbers(keys.size());
-  for (size_t i = 0; i < keys.size(); ++i) {
-    bool added = false;
-    numbers[i] = keys_.findOrAdd(keys[i], &added);
-    if (added) touch(numbers[i]);  // it may be left without rows
-  }
+std::vector<uint32_t> JoinState::number(const BinaryRows& rows) {
+  std::vector<std::string_view> keys;
+  keys.reserve(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) keys.push_back(rows[i]);
+  std::vector<uint32_t> numbers, added;
+  keys_.findOrAdd(keys, &numbers, &added);
+  for (const uint32_t i : added) touch(numbers[i]);  // it may be left without rows
+  for (const uint32_t number : numbers) keys_.use(number);
   return numbers;
 }
 
 void JoinState::noteTime(JoinSide side, uint32_t key, uint32_t row, std::optional<int64_t> time) {
   if (!time) return;
-  if (!layout_.keyExpiry()) {
-    rowPanes_[static_cast<size_t>(side)].add(*time, row);
-    sides_[static_cast<size_t>(side)].setTimed(row);
-    return;
-  }
-  if (key >= isTimed_.size()) isTimed_.resize(key + 1);
-  if (isTimed_[key]) return;
-  isTimed_[key] = 1;
-  keyPanes_.add(*time, key);
+  if (layout_.keyExpiry()) return keys_.setEnd(key, *time);
+  rowPanes_[static_cast<size_t>(side)].add(*time, row);
+  sides_[static_cast<size_t>(side)].setTimed(row);
 }
 
 void JoinState::append(JoinSide side, uint32_t key, std::string_view bytes, std::optional<int64_t> time) {
@@ -117,22 +136,50 @@ std::vector<std::shared_ptr<arrow::Array>> JoinState::decode(JoinSide side,
   return columns;
 }
 
-std::array<std::vector<uint32_t>, 2> JoinState::takeExpiredKeys(int64_t watermarkMicros) {
-  std::array<std::vector<uint32_t>, 2> expired;
-  for (const uint32_t key : keyPanes_.take(watermarkMicros)) {
-    for (size_t side = 0; side < 2; ++side) {
-      for (uint32_t row = sides_[side].last(key); row != kNone; row = sides_[side].before(row))
-        expired[side].push_back(row);
+void JoinState::takeExpiredKeys(int64_t watermarkMicros, const std::function<void(const std::array<Rows, 2>&)>& visit) {
+  const auto visitRows = [&](std::span<const uint32_t> keys) {
+    std::array<Rows, 2> expired;
+    for (const uint32_t key : keys) {
+      for (size_t side = 0; side < 2; ++side) {
+        for (uint32_t row = sides_[side].last(key); row != kNone; row = sides_[side].before(row))
+          expired[side].push_back(row);
+      }
+      touch(key);
     }
-    isTimed_[key] = 0;
-    touch(key);
-  }
-  return expired;
+    visit(expired);
+  };
+  visitRows(keys_.takeEnded(watermarkMicros));
+  keys_.takeEndedCold(watermarkMicros, visitRows);
 }
 
-std::vector<uint32_t> JoinState::takeExpiredRows(JoinSide side, int64_t watermarkMicros) {
-  std::vector<uint32_t> rows = rowPanes_[static_cast<size_t>(side)].take(watermarkMicros);
-  std::erase_if(rows, [&](uint32_t row) { return !sides_[static_cast<size_t>(side)].takeTimed(row); });
+void JoinState::takeExpiredRows(JoinSide side, int64_t watermarkMicros, const std::function<void(const Rows&)>& visit) {
+  visit(takeExpiredHot(side, watermarkMicros));
+  ColdPartition* cold = coldTimes_[static_cast<size_t>(side)];
+  if (cold == nullptr || cold->numKeys() == 0) return;
+  std::vector<std::string> keys;
+  std::vector<uint32_t> numbers;
+  const auto bringIn = [&] {
+    if (keys.empty()) return;
+    keys_.moveIn(keys, &numbers);
+    visit(takeExpiredHot(side, watermarkMicros));
+    keys.clear();
+  };
+  cold->removeUntil(watermarkMicros, [&](std::string_view key) {
+    keys.emplace_back(key);
+    if (keys.size() == kBlockSize) bringIn();
+  });
+  bringIn();
+}
+
+// A key's rows leave from its last one on: the fewest take the place of others, and which do does not depend on where the key was.
+JoinState::Rows JoinState::takeExpiredHot(JoinSide side, int64_t watermarkMicros) {
+  JoinRows& from = sides_[static_cast<size_t>(side)];
+  Rows rows = rowPanes_[static_cast<size_t>(side)].take(watermarkMicros);
+  std::erase_if(rows, [&](uint32_t row) { return !from.takeTimed(row); });
+  const auto several = std::partition(rows.begin(), rows.end(), [&](uint32_t row) { return from.count(from.keyOf(row)) == 1; });
+  std::sort(several, rows.end(), [&](uint32_t a, uint32_t b) {
+    return std::pair(from.keyOf(a), from.indexOf(b)) < std::pair(from.keyOf(b), from.indexOf(a));
+  });
   return rows;
 }
 
@@ -149,16 +196,20 @@ void JoinState::finishChanges() {
   for (const uint32_t key : touched_) {
     isTouched_[key] = 0;
     for (JoinRows& side : sides_) side.written(key);
-    const bool isTimed = key < isTimed_.size() && isTimed_[key];  // until then its number is taken
-    if (!isTimed && sides_[0].count(key) == 0 && sides_[1].count(key) == 0) keys_.remove(key);
+    if (sides_[0].count(key) == 0 && sides_[1].count(key) == 0) keys_.remove(key);
   }
   touched_.clear();
+  keys_.settle();
+  for (const JoinSide side : kJoinSides) {
+    const JoinRows& rows = this->rows(side);
+    if (rows.numbersEnd() > kLeastNumbers && rows.numRows() < rows.numbersEnd() / 4)
+      rebuild(side, allGroups(keys_.table().numbersEnd()));
+    if (ColdPartition* cold = coldTimes_[static_cast<size_t>(side)]) cold->flush();
+  }
 }
 
 int64_t JoinState::tableBytes() const {
-  return keys_.memoryBytes() + keyPanes_.memoryBytes() +
-         static_cast<int64_t>(isTimed_.capacity() + isTouched_.capacity() +
-                              touched_.capacity() * sizeof(uint32_t));
+  return keys_.memoryBytes() + static_cast<int64_t>(isTouched_.capacity() + touched_.capacity() * sizeof(uint32_t));
 }
 
 }  // namespace thalweg

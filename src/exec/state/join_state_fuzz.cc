@@ -47,12 +47,11 @@ void use(const JoinStateLayout& layout, std::string_view bytes) {
     state.rows(side).forEach([&](uint32_t row) { all.push_back(row); });
     state.decode(side, all);
   }
-  auto ended = state.takeExpiredKeys(INT64_MAX);
-  for (const JoinSide side : kJoinSides) {
-    auto& rows = ended[static_cast<size_t>(side)];
-    if (!layout.keyExpiry()) rows = state.takeExpiredRows(side, INT64_MAX);
-    state.remove(side, rows);
-  }
+  state.takeExpiredKeys(INT64_MAX, [&](const std::array<JoinState::Rows, 2>& rows) {
+    for (const JoinSide side : kJoinSides) state.remove(side, rows[static_cast<size_t>(side)]);
+  });
+  for (const JoinSide side : kJoinSides)
+    state.takeExpiredRows(side, INT64_MAX, [&](const JoinState::Rows& rows) { state.remove(side, rows); });
   for (const auto& store : stores) {
     for (const StateChange& change : store->changes()) sum += change.key.size();
     store->changesWritten();

@@ -109,6 +109,19 @@ class JoinStateTest : public ::testing::Test {
   }
   void reload() { load(std::vector<Store>(atRest_)); }
 
+  JoinState::Rows takeExpiredRows(JoinSide side, int64_t watermark) {
+    JoinState::Rows all;
+    state().takeExpiredRows(side, watermark, [&](const JoinState::Rows& rows) { all.insert(all.end(), rows.begin(), rows.end()); });
+    return all;
+  }
+  std::array<JoinState::Rows, 2> takeExpiredKeys(int64_t watermark) {
+    std::array<JoinState::Rows, 2> all;
+    state().takeExpiredKeys(watermark, [&](const std::array<JoinState::Rows, 2>& rows) {
+      for (size_t side = 0; side < 2; ++side) all[side].insert(all[side].end(), rows[side].begin(), rows[side].end());
+    });
+    return all;
+  }
+
   std::multiset<Row> rowsOf(JoinSide side) {
     std::multiset<Row> found;
     state().rows(side).forEach([&](uint32_t row) { found.insert(rowOf(side, row)); });
@@ -144,7 +157,7 @@ TEST_F(JoinStateTest, ARowThatLeavesIsReplacedByTheLastOfItsKey) {
   commit();
   expectStored();
   EXPECT_EQ(atRest_[1].size(), 3u);
-  state().remove(JoinSide::Left, state().takeExpiredRows(JoinSide::Left, 10));
+  state().remove(JoinSide::Left, takeExpiredRows(JoinSide::Left, 10));
   commit();
   expectStored();
   EXPECT_EQ(atRest_[1].size(), 2u);
@@ -156,8 +169,8 @@ TEST_F(JoinStateTest, RowsThatCameAndWentWithinABatchAreInNoFile) {
   start(EventTimeKey{0, false});
   add(JoinSide::Right, {"k", 0, 10, 1});
   add(JoinSide::Right, {"k", 0, 11, 2});
-  state().remove(JoinSide::Right, state().takeExpiredRows(JoinSide::Right, 10));
-  state().remove(JoinSide::Right, state().takeExpiredRows(JoinSide::Right, 11));
+  state().remove(JoinSide::Right, takeExpiredRows(JoinSide::Right, 10));
+  state().remove(JoinSide::Right, takeExpiredRows(JoinSide::Right, 11));
   commit();
   for (const Store& store : atRest_) EXPECT_TRUE(store.empty());
   expectStored();
@@ -170,7 +183,7 @@ TEST_F(JoinStateTest, KeysEndWithTheRowsOfBothSides) {
   add(JoinSide::Right, {"a", 200, 3, 3});
   commit();
   reload();
-  const auto ended = state().takeExpiredKeys(100);
+  const auto ended = takeExpiredKeys(100);
   EXPECT_EQ(ended[0].size(), 1u);
   EXPECT_EQ(ended[1].size(), 1u);
   for (const JoinSide side : kJoinSides) state().remove(side, ended[static_cast<size_t>(side)]);
@@ -178,8 +191,8 @@ TEST_F(JoinStateTest, KeysEndWithTheRowsOfBothSides) {
   expectStored();
   EXPECT_EQ(rowsOf(JoinSide::Left).size(), 0u);
   EXPECT_EQ(rowsOf(JoinSide::Right).size(), 1u);
-  EXPECT_TRUE(state().takeExpiredKeys(199)[1].empty());
-  EXPECT_EQ(state().takeExpiredKeys(200)[1].size(), 1u);
+  EXPECT_TRUE(takeExpiredKeys(199)[1].empty());
+  EXPECT_EQ(takeExpiredKeys(200)[1].size(), 1u);
 }
 
 // Rows of a semi join leave with their first partner: the pane that they were in must not end another row.
@@ -190,8 +203,8 @@ TEST_F(JoinStateTest, ARowMayLeaveBeforeItsTime) {
   state().rows(JoinSide::Left).forEach([&](uint32_t row) { only = row; });
   state().remove(JoinSide::Left, std::vector{only});
   add(JoinSide::Left, {"k", 0, 20, 2});
-  EXPECT_TRUE(state().takeExpiredRows(JoinSide::Left, 19).empty());
-  EXPECT_EQ(state().takeExpiredRows(JoinSide::Left, 20).size(), 1u);
+  EXPECT_TRUE(takeExpiredRows(JoinSide::Left, 19).empty());
+  EXPECT_EQ(takeExpiredRows(JoinSide::Left, 20).size(), 1u);
 
   start(std::nullopt, EventTimeKey{1, false});
   add(JoinSide::Left, {"k", 10, 1, 1});
@@ -201,8 +214,8 @@ TEST_F(JoinStateTest, ARowMayLeaveBeforeItsTime) {
   add(JoinSide::Left, {"other", 20, 1, 1});
   add(JoinSide::Left, {"k", 10, 1, 1});
   commit();
-  EXPECT_EQ(state().takeExpiredKeys(19)[0].size(), 1u);
-  EXPECT_EQ(state().takeExpiredKeys(20)[0].size(), 1u);
+  EXPECT_EQ(takeExpiredKeys(19)[0].size(), 1u);
+  EXPECT_EQ(takeExpiredKeys(20)[0].size(), 1u);
 }
 
 // A key of which no row was kept leaves nothing behind: its number may be another key's next.
@@ -217,8 +230,8 @@ TEST_F(JoinStateTest, AKeyWithoutRowsIsForgotten) {
     EXPECT_TRUE(atRest_[0].empty());
   }
   add(JoinSide::Left, {"kept", 50, 1, 1});
-  EXPECT_TRUE(state().takeExpiredKeys(49)[0].empty());
-  EXPECT_EQ(state().takeExpiredKeys(50)[0].size(), 1u);
+  EXPECT_TRUE(takeExpiredKeys(49)[0].empty());
+  EXPECT_EQ(takeExpiredKeys(50)[0].size(), 1u);
 }
 
 TEST_F(JoinStateTest, RandomBatchesAgainstAPlainModel) {
@@ -251,7 +264,7 @@ TEST_F(JoinStateTest, RandomBatchesAgainstAPlainModel) {
     }
     watermark += static_cast<int64_t>(random() % 30);
     for (const JoinSide side : kJoinSides) {
-      state().remove(side, state().takeExpiredRows(side, watermark));
+      state().remove(side, takeExpiredRows(side, watermark));
       std::erase_if(model[static_cast<size_t>(side)], [&](const Row& row) { return row.time <= watermark; });
     }
     commit();

@@ -39,9 +39,10 @@ struct OperatorState::Store {
   std::unique_ptr<StateFiles> files;
   // Since the newest snapshot.
   int64_t changeFiles = 0;
-  int64_t changes = 0;  // of those that this run wrote
   int64_t changeBytes = 0;
   int64_t snapshotBytes = 0;  // of keys and values in it
+  // What this run has written, for the size of an entry.
+  int64_t entries = 0, entryBytes = 0;
 };
 
 std::vector<const StatefulNode*> statefulNodes(const PhysicalNode& plan) {
@@ -64,8 +65,9 @@ OperatorState::OperatorState(const StatefulNode& node, const StateContext& conte
       numPartitions_(node.numPartitionsUsed(context.numPartitions)),
       coldTier_(context.temporaryFolder) {
   const auto definitions = node.stores();
-  const int64_t room =
-      context.memoryBytes / std::max<int64_t>(1, numPartitions_ * static_cast<int64_t>(definitions.size()));
+  StateRoom room;
+  if (context.memoryBytes != INT64_MAX)
+    room.bytes = context.memoryBytes / std::max<int64_t>(1, numPartitions_ * static_cast<int64_t>(definitions.size()));
   for (int partition = 0; partition < numPartitions_; ++partition) {
     auto stores = node.makePartition();
     THALWEG_ASSERT(stores.size() == definitions.size());
@@ -131,8 +133,9 @@ void OperatorState::commit() {
     const std::vector<StateChange> changes = store.partition->changes();
     store.files->writeChanges(next, changes);
     ++store.changeFiles;
-    store.changes += static_cast<int64_t>(changes.size());
     store.changeBytes += bytesOf(changes);
+    store.entries += static_cast<int64_t>(changes.size());
+    store.entryBytes += bytesOf(changes);
     store.partition->changesWritten();
   });
   version_ = next;
@@ -152,7 +155,6 @@ void OperatorState::writeSnapshot(Store& store) {
                                });
                              });
   store.changeFiles = 0;
-  store.changes = 0;
   store.changeBytes = 0;
   store.snapshotBytes = bytes;
   store.files->clean(context_.minVersionsToRetain);
@@ -160,17 +162,18 @@ void OperatorState::writeSnapshot(Store& store) {
 
 // Do the changes of a partition's stores cost a restart enough for snapshots of them, which cost what they hold?
 bool OperatorState::wantsSnapshot(std::span<const std::unique_ptr<Store>> stores) {
-  int64_t files = 0, changes = 0, changeBytes = 0, keys = 0, snapshotBytes = 0;
+  int64_t files = 0, changeBytes = 0, snapshotBytes = 0, keys = 0, entries = 0, entryBytes = 0;
   for (const auto& store : stores) {
     if (store->changeFiles < kMinChangeFiles) return false;
     files += store->changeFiles;
-    changes += store->changes;
     changeBytes += store->changeBytes;
-    keys += store->partition->numKeys();
     snapshotBytes += store->snapshotBytes;
+    keys += store->partition->numKeys();
+    entries += store->entries;
+    entryBytes += store->entryBytes;
   }
-  // Since the last snapshot the state may have grown: its keys have about the size of those that changed.
-  const int64_t stateBytes = std::max(snapshotBytes, changes == 0 ? 0 : changeBytes / changes * keys);
+  // Since the last snapshot the state may have grown.
+  const int64_t stateBytes = std::max(snapshotBytes, entries == 0 ? 0 : entryBytes / entries * keys);
   return changeBytes + files * kBytesAFile >= kChangesToState * stateBytes;
 }
 

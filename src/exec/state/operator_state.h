@@ -17,6 +17,7 @@
 
 #include "common/task_pool.h"
 #include "exec/operators/operator.h"
+#include "exec/state/state_keys.h"
 #include "state/cold_tier.h"
 #include "state/state_files.h"
 #include "state/state_schema.h"
@@ -39,9 +40,9 @@ class StorePartition : public StateReceiver {
   // Of its keys, those that progress counts as rows of the state.
   virtual int64_t numKeys() const = 0;
   virtual int64_t memoryBytes() const = 0;
-  // Keys that take more than `bytes` in memory at the end of a batch go to `cold`, which outlives the partition. Before the
+  // Keys that take more than the room in memory at the end of a batch go to `cold`, which outlives the partition. Before the
   // first load. Partitions that do not override it keep all in memory.
-  virtual void setRoom(ColdPartition* cold, int64_t bytes) {}
+  virtual void setRoom(ColdPartition* cold, StateRoom room) {}
 };
 
 // A store of an operator, as the checkpoint describes it.

@@ -32,6 +32,7 @@ class RowArena {
   // rows into another arena.
   bool isSparse() const;
   int64_t memoryBytes() const { return reservedBytes_; }
+  int64_t liveBytes() const { return liveBytes_; }
 
  private:
   struct Chunk {

@@ -16,13 +16,15 @@ class ApproximatePercentile final : public Aggregator {
     const auto doubles = toDoubles(arguments[0], *type_);
     const auto& values = static_cast<const arrow::DoubleArray&>(*doubles);
     selection.forEach([&](int64_t row) {
-      if (values.IsValid(row)) summaries_[groups[static_cast<size_t>(row)]].insert(values.Value(row));
+      if (values.IsValid(row))
+        change(groups[static_cast<size_t>(row)], [&](QuantileSummary& summary) { summary.insert(values.Value(row)); });
     });
   }
 
   void merge(GroupsOfRows from, GroupsOfRows to, const Aggregator& other) override {
     const auto& that = static_cast<const ApproximatePercentile&>(other);
-    for (size_t i = 0; i < from.size(); ++i) summaries_[to[i]].merge(that.summaries_[from[i]]);
+    for (size_t i = 0; i < from.size(); ++i)
+      change(to[i], [&](QuantileSummary& summary) { summary.merge(that.summaries_[from[i]]); });
   }
 
   std::shared_ptr<arrow::Array> finish(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
@@ -38,8 +40,10 @@ class ApproximatePercentile final : public Aggregator {
   }
 
   void reset(GroupsOfRows groups) override {
-    for (const uint32_t group : groups) summaries_[group] = empty_;
+    for (const uint32_t group : groups)
+      change(group, [&](QuantileSummary& summary) { summary = QuantileSummary(empty_); });
   }
+  Bytes bytes() const override { return {sizeof(QuantileSummary), valueBytes_}; }
   std::vector<StructField> bufferFields() const override { return {{"buf", binaryType(), true}}; }
   Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
     arrow::BinaryBuilder builder(pool);
@@ -51,15 +55,27 @@ class ApproximatePercentile final : public Aggregator {
   }
   void loadBuffers(GroupsOfRows groups, const Arrays& buffers) override {
     const auto& column = static_cast<const arrow::BinaryArray&>(*buffers[0]);
-    for (size_t i = 0; i < groups.size(); ++i)
-      summaries_[groups[i]] = QuantileSummary::decode(column.GetView(static_cast<int64_t>(i)));
+    for (size_t i = 0; i < groups.size(); ++i) {
+      change(groups[i], [&](QuantileSummary& summary) {
+        summary = QuantileSummary::decode(column.GetView(static_cast<int64_t>(i)));
+      });
+    }
   }
 
  private:
+  template <typename F>
+  void change(uint32_t group, F&& f) {
+    QuantileSummary& summary = summaries_[group];
+    valueBytes_ -= summary.valueBytes();
+    f(summary);
+    valueBytes_ += summary.valueBytes();
+  }
+
   DataTypePtr type_;
   PercentileSpec spec_;
   QuantileSummary empty_;
   std::vector<QuantileSummary> summaries_;
+  int64_t valueBytes_ = 0;
 };
 
 }  // namespace

@@ -129,6 +129,7 @@ class PairMoments final : public Aggregator {
     for (const Buffer& buffer : buffers_) fields.push_back({buffer.name, doubleType(), false});
     return fields;
   }
+  Bytes bytes() const override { return {sizeof(CoMoments), 0}; }
   Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
     Arrays columns;
     for (const Buffer& buffer : buffers_) {

@@ -43,6 +43,7 @@ class CollectList final : public Aggregator {
   Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
     return {encodeLists(listType_, rows_.lists(groups, pool), pool)};
   }
+  Bytes bytes() const override { return rows_.bytes(); }
   void loadBuffers(GroupsOfRows groups, const Arrays& buffers) override {
     const auto column = decodeLists(listType_, *buffers[0]);
     addLists(groups, listSizes(*column),
@@ -95,6 +96,7 @@ class CollectSet final : public Aggregator {
     if (type_->id() == TypeId::Binary) return {};
     return {{"buf", binaryType(), true}};
   }
+  Bytes bytes() const override { return sets_.bytes(); }
   Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
     return {encodeLists(listType_, finish(groups, pool), pool)};
   }

@@ -36,6 +36,7 @@ class Count final : public Aggregator {
   }
 
   void reset(GroupsOfRows groups) override { clear(groups, &counts_); }
+  Bytes bytes() const override { return {sizeof(int64_t), 0}; }
   std::vector<StructField> bufferFields() const override { return {{"count", longType(), false}}; }
   Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
     return {longColumn(counts_, groups, pool)};
@@ -86,6 +87,7 @@ class LongSum final : public Aggregator {
     clear(groups, &counts_);
     if (overflow_ == Overflow::Null) clear(groups, &overflowed_);
   }
+  Bytes bytes() const override { return {2 * sizeof(int64_t) + (overflow_ == Overflow::Null), 0}; }
 
   // A sum that may become null for another reason than that there is none says so.
   std::vector<StructField> bufferFields() const override {
@@ -172,6 +174,7 @@ class DoubleSum final : public Aggregator {
     clear(groups, &sums_);
     clear(groups, &counts_);
   }
+  Bytes bytes() const override { return {sizeof(double) + sizeof(int64_t), 0}; }
   std::vector<StructField> bufferFields() const override {
     if (!average_) return {{"sum", doubleType(), true}};
     return {{"sum", doubleType(), true}, {"count", longType(), true}};

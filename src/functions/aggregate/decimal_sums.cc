@@ -74,6 +74,7 @@ class DecimalSum final : public Aggregator {
     clear(groups, &counts_);
     clear(groups, &overflowed_);
   }
+  Bytes bytes() const override { return {sizeof(arrow::Decimal256) + sizeof(int64_t) + 1, 0}; }
 
   std::vector<StructField> bufferFields() const override {
     if (savesLongs_) return {{"sum", longType(), true}};
@@ -191,6 +192,7 @@ class UnscaledAverage final : public Aggregator {
     clear(groups, &sums_);
     clear(groups, &counts_);
   }
+  Bytes bytes() const override { return {sizeof(double) + sizeof(int64_t), 0}; }
   std::vector<StructField> bufferFields() const override {
     return {{"sum", doubleType(), true}, {"count", longType(), true}};
   }

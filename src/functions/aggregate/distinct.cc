@@ -6,6 +6,9 @@
 namespace thalweg {
 namespace {
 
+// Of a value beside what it takes itself: its group, its key in the table.
+constexpr int64_t kValueBytes = 48;
+
 std::vector<int32_t> selectedRows(const Selection& selection) {
   std::vector<int32_t> rows;
   rows.reserve(static_cast<size_t>(selection.count()));
@@ -25,6 +28,7 @@ class Distinct final : public Aggregator {
  public:
   Distinct(std::unique_ptr<Aggregator> function, const std::vector<DataTypePtr>& types, size_t numDistinct)
       : function_(std::move(function)),
+        types_(types),
         numDistinct_(numDistinct),
         seen_(tableTypes({types.begin(), types.begin() + static_cast<int64_t>(numDistinct)}),
               arrow::default_memory_pool(), false) {
@@ -42,32 +46,31 @@ class Distinct final : public Aggregator {
     std::vector<uint32_t> numbers;
     seen_.assign(keys, rows, &numbers);
     std::vector<int32_t> fresh;
-    const int64_t start = kept_[0].size();
     for (size_t i = 0; i < rows.size(); ++i) {
       if (numbers[i] != next) continue;
       ++next;
       fresh.push_back(rows[i]);
       groups_.push_back(groups[static_cast<size_t>(rows[i])]);
-      positions_.push_back(start + rows[i]);
     }
     if (fresh.empty()) return;
-    for (size_t i = 0; i < kept_.size(); ++i) kept_[i].append(arguments[i]);
+    const std::vector<int64_t> positions(fresh.begin(), fresh.end());
+    for (size_t i = 0; i < kept_.size(); ++i) {
+      ValueLog batch(types_[i]);
+      batch.append(arguments[i]);
+      kept_[i].append(batch.take(positions, arrow::default_memory_pool()));
+    }
     function_->update(groups, arguments, Selection::of(selection.numRows(), std::move(fresh)));
   }
 
   void merge(GroupsOfRows from, GroupsOfRows to, const Aggregator& other) override {
     const auto& that = static_cast<const Distinct&>(other);
-    std::vector<int64_t> target;
-    for (size_t i = 0; i < from.size(); ++i) {
-      if (from[i] >= target.size()) target.resize(from[i] + 1, -1);
-      target[from[i]] = to[i];
-    }
+    const std::vector<std::vector<int64_t>> positionsOf = that.positionsByGroup();
     std::vector<uint32_t> groups;
     std::vector<int64_t> positions;
-    for (size_t i = 0; i < that.groups_.size(); ++i) {
-      if (that.groups_[i] >= target.size() || target[that.groups_[i]] < 0) continue;
-      groups.push_back(static_cast<uint32_t>(target[that.groups_[i]]));
-      positions.push_back(that.positions_[i]);
+    for (size_t i = 0; i < from.size(); ++i) {
+      if (from[i] >= positionsOf.size()) continue;
+      positions.insert(positions.end(), positionsOf[from[i]].begin(), positionsOf[from[i]].end());
+      groups.resize(positions.size(), to[i]);
     }
     Arrays arguments;
     for (const ValueLog& values : that.kept_)
@@ -79,14 +82,30 @@ class Distinct final : public Aggregator {
     return function_->finish(groups, pool);
   }
   void reset(GroupsOfRows groups) override { function_->reset(groups); }
+  Bytes bytes() const override {
+    Bytes all = function_->bytes();
+    const auto numValues = static_cast<int64_t>(groups_.size());
+    for (const ValueLog& values : kept_) all.values += 2 * values.bytesOf(numValues);
+    all.values += numValues * kValueBytes;
+    return all;
+  }
 
  private:
+  std::vector<std::vector<int64_t>> positionsByGroup() const {
+    std::vector<std::vector<int64_t>> positions;
+    for (size_t i = 0; i < groups_.size(); ++i) {
+      if (groups_[i] >= positions.size()) positions.resize(groups_[i] + 1);
+      positions[groups_[i]].push_back(static_cast<int64_t>(i));
+    }
+    return positions;
+  }
+
   std::unique_ptr<Aggregator> function_;
+  std::vector<DataTypePtr> types_;
   size_t numDistinct_;
-  GroupTable seen_;                 // groups' numbers and values
-  std::vector<ValueLog> kept_;      // an argument each
-  std::vector<uint32_t> groups_;    // of the values that went to the function,
-  std::vector<int64_t> positions_;  // and where they are kept
+  GroupTable seen_;               // groups' numbers and values
+  std::vector<ValueLog> kept_;    // an argument each: the values that went to the function
+  std::vector<uint32_t> groups_;  // of these
 };
 
 }  // namespace

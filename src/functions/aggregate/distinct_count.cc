@@ -75,6 +75,7 @@ class DistinctCount final : public Aggregator {
     for (const uint32_t group : groups)
       std::fill_n(words_.begin() + static_cast<int64_t>(group * numWords_), numWords_, 0);
   }
+  Bytes bytes() const override { return {static_cast<int64_t>(numWords_ * sizeof(uint64_t)), 0}; }
   std::vector<StructField> bufferFields() const override {
     std::vector<StructField> fields;
     for (size_t w = 0; w < numWords_; ++w)

@@ -48,7 +48,11 @@ class PlainExtreme final : public Aggregator {
     return valueOrThrow(builder->Finish());
   }
 
-  void reset(GroupsOfRows groups) override { clear(groups, &isSet_); }
+  void reset(GroupsOfRows groups) override {
+    clear(groups, &isSet_);
+    values_.release(groups);
+  }
+  Bytes bytes() const override { return {sizeof(typename Value::Stored) + 1, values_.textBytes()}; }
   std::vector<StructField> bufferFields() const override { return {{least_ ? "min" : "max", type_, true}}; }
   Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
     return {finish(groups, pool)};
@@ -70,13 +74,13 @@ class PlainExtreme final : public Aggregator {
       const View held(values_[group]);
       if (!(least_ ? isLess(value, held) : isLess(held, value))) return;
     }
-    values_[group] = value;
+    values_.set(group, value);
     isSet_[group] = 1;
   }
 
   DataTypePtr type_;
   bool least_;
-  std::vector<typename Value::Stored> values_;
+  GroupColumn<typename Value::Stored> values_;
   std::vector<uint8_t> isSet_;
 };
 
@@ -100,9 +104,10 @@ class OrderingKeys {
     return offerKey(group, other.keys_[from], ties);
   }
   void reset(GroupsOfRows groups) {
-    clear(groups, &keys_);
+    keys_.release(groups);
     clear(groups, &isSet_);
   }
+  Aggregator::Bytes bytes() const { return {sizeof(std::string) + 1, keys_.textBytes()}; }
 
  private:
   bool offerKey(uint32_t group, const std::string& key, bool ties) {
@@ -110,13 +115,13 @@ class OrderingKeys {
       const int order = key.compare(keys_[group]);
       if (order == 0 ? !ties : (order < 0) != least_) return false;
     }
-    keys_[group] = key;
+    keys_.set(group, key);
     isSet_[group] = 1;
     return true;
   }
   KeyEncoder encoder_;
   bool least_;
-  std::vector<std::string> keys_;
+  GroupColumn<std::string> keys_;
   std::vector<uint8_t> isSet_;
   std::string key_;
 };
@@ -155,6 +160,7 @@ class Extreme final : public Aggregator {
     keys_.reset(groups);
     values_->reset(groups);
   }
+  Bytes bytes() const override { return sumOf(keys_.bytes(), values_->bytes()); }
   std::vector<StructField> bufferFields() const override { return {{least_ ? "min" : "max", type_, true}}; }
   Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
     return {finish(groups, pool)};
@@ -214,6 +220,7 @@ class ExtremeBy final : public Aggregator {
     values_->reset(groups);
     orderings_->reset(groups);
   }
+  Bytes bytes() const override { return sumOf(sumOf(keys_.bytes(), values_->bytes()), orderings_->bytes()); }
   std::vector<StructField> bufferFields() const override {
     return {{"valueWithExtremumOrdering", type_, true}, {"extremumOrdering", orderingType_, true}};
   }

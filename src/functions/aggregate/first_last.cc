@@ -35,6 +35,7 @@ class First final : public Aggregator {
   std::vector<StructField> bufferFields() const override {
     return {{last_ ? "last" : "first", type_, true}, {"valueSet", booleanType(), true}};
   }
+  Bytes bytes() const override { return values_->bytes(); }
   Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
     arrow::BooleanBuilder valueSet(pool);
     for (const uint32_t group : groups) throwIfFailed(valueSet.Append(values_->isSet(group)));

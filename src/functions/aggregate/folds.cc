@@ -41,6 +41,7 @@ class Fold final : public Aggregator {
   Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
     return {finish(groups, pool)};
   }
+  Bytes bytes() const override { return {sizeof(Value) + 1, 0}; }
   void loadBuffers(GroupsOfRows groups, const Arrays& buffers) override {
     update(groups, buffers, Selection::all(static_cast<int64_t>(groups.size())));
   }

@@ -11,6 +11,7 @@
 #include <arrow/api.h>
 #include <arrow/util/decimal.h>
 
+#include "expr/aggregate.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
@@ -24,6 +25,45 @@ template <typename T>
 void clear(GroupsOfRows groups, std::vector<T>* values) {
   for (const uint32_t group : groups) (*values)[group] = T();
 }
+
+inline Aggregator::Bytes sumOf(Aggregator::Bytes left, Aggregator::Bytes right) {
+  return {left.each + right.each, left.values + right.values};
+}
+
+// A value a group. Of texts, it knows what they take beside their strings.
+template <typename T>
+class GroupColumn {
+ public:
+  void resize(size_t numGroups) { values_.resize(numGroups); }
+  const T& operator[](size_t group) const { return values_[group]; }
+  template <typename Value>
+  void set(size_t group, const Value& value) {
+    if constexpr (kIsText) textBytes_ -= heapBytes(values_[group]);
+    values_[group] = value;
+    if constexpr (kIsText) textBytes_ += heapBytes(values_[group]);
+  }
+  // Gives back what the groups' texts take; other values stay.
+  void release(GroupsOfRows groups) {
+    if constexpr (kIsText) {
+      for (const uint32_t group : groups) {
+        textBytes_ -= heapBytes(values_[group]);
+        T().swap(values_[group]);
+      }
+    }
+  }
+  int64_t textBytes() const { return textBytes_; }
+
+ private:
+  static constexpr bool kIsText = std::is_same_v<T, std::string>;
+  // Short texts lie within their strings.
+  static int64_t heapBytes(const T& text) {
+    static const size_t kWithin = std::string().capacity();
+    return text.capacity() > kWithin ? static_cast<int64_t>(text.capacity()) + 1 : 0;
+  }
+
+  std::vector<T> values_;
+  int64_t textBytes_ = 0;
+};
 
 // The numbers of groups as a column without nulls.
 std::shared_ptr<arrow::Array> longColumn(const std::vector<int64_t>& values, GroupsOfRows groups,
@@ -130,7 +170,11 @@ class GroupValues {
     states_[group] = other.states_[from];
     if (states_[group] == State::Value) storeFrom(group, other, from);
   }
-  void reset(GroupsOfRows groups) { clear(groups, &states_); }
+  void reset(GroupsOfRows groups) {
+    clear(groups, &states_);
+    release(groups);
+  }
+  virtual Aggregator::Bytes bytes() const = 0;
   // The values of groups; null where there is none.
   std::shared_ptr<arrow::Array> column(GroupsOfRows groups, arrow::MemoryPool* pool) const;
 
@@ -140,6 +184,8 @@ class GroupValues {
   virtual void store(uint32_t group, const arrow::Array& values, int64_t row) = 0;
   virtual void storeFrom(uint32_t group, const GroupValues& other, uint32_t from) = 0;
   virtual void append(uint32_t group, arrow::ArrayBuilder* builder) const = 0;
+  // Gives back what values take beside their places.
+  virtual void release(GroupsOfRows groups) = 0;
 
  private:
   DataTypePtr type_;

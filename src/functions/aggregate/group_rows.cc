@@ -4,14 +4,17 @@
 #include <numeric>
 
 #include <arrow/buffer_builder.h>
+#include <arrow/util/byte_size.h>
 
 #include "columnar/binary_row.h"
 
 namespace thalweg {
 namespace {
 
-// So many values that nobody needs may stay before they are worth a clean-up.
-constexpr int64_t kFewValues = 65536;
+// So many values that nobody needs may stay before they are worth a clean-up, which looks at each group, too.
+constexpr int64_t kFewValues = 1024;
+// Of a set's value beside what it takes itself: its number, its weight, its key in the table.
+constexpr int64_t kSetValueBytes = 64;
 
 }  // namespace
 
@@ -19,6 +22,7 @@ int64_t ValueLog::append(std::shared_ptr<arrow::Array> values) {
   const int64_t start = size_;
   if (values->length() == 0) return start;
   size_ += values->length();
+  bytes_ += arrow::util::ReferencedBufferSize(*values).ValueOr(0);
   starts_.push_back(start);
   chunks_.push_back(std::move(values));
   // Neighbours of like size grow together: each value is copied a few times in all, and few arrays are left.
@@ -51,6 +55,7 @@ void ValueLog::keepOnly(std::span<const int64_t> positions) {
   chunks_.clear();
   starts_.clear();
   size_ = 0;
+  bytes_ = 0;
   append(kept);
 }
 
@@ -75,7 +80,7 @@ void GroupRows::reset(GroupsOfRows groups) {
     live_ -= static_cast<int64_t>(positions_[group].size());
     positions_[group] = {};
   }
-  if (log_.size() <= 2 * live_ + kFewValues) return;
+  if (log_.size() <= 2 * live_ + static_cast<int64_t>(positions_.size()) + kFewValues) return;
   // Most values belong to no list any more.
   std::vector<int64_t> kept;
   for (auto& positions : positions_) {
@@ -151,7 +156,11 @@ void GroupSets::reset(GroupsOfRows groups) {
     numbers_[group] = {};
     owners_[group] = nextOwner_++;
   }
-  if (values_.size() > 2 * live_ + kFewValues) rebuild();
+  if (values_.size() > 2 * live_ + static_cast<int64_t>(numbers_.size()) + kFewValues) rebuild();
+}
+
+Aggregator::Bytes GroupSets::bytes() const {
+  return {sizeof(std::vector<int64_t>) + sizeof(int64_t), 2 * values_.bytesOf(live_) + live_ * kSetValueBytes};
 }
 
 void GroupSets::rebuild() {

@@ -21,12 +21,15 @@ class ValueLog {
   std::shared_ptr<arrow::Array> take(std::span<const int64_t> positions, arrow::MemoryPool* pool) const;
   // Those values alone, which are at 0, 1, … from now on.
   void keepOnly(std::span<const int64_t> positions);
+  // What so many of its values take in memory, about.
+  int64_t bytesOf(int64_t numValues) const { return size_ == 0 ? 0 : bytes_ / size_ * numValues; }
 
  private:
   std::shared_ptr<arrow::DataType> type_;
   arrow::ArrayVector chunks_;
   std::vector<int64_t> starts_;  // the position of each chunk's first value
   int64_t size_ = 0;
+  int64_t bytes_ = 0;
 };
 
 // A list of values a group. Nested values and all others alike. Used by one thread.
@@ -46,6 +49,9 @@ class GroupRows {
   // A list a group, empty where there are none.
   std::shared_ptr<arrow::Array> lists(GroupsOfRows groups, arrow::MemoryPool* pool) const;
   void reset(GroupsOfRows groups);
+  Aggregator::Bytes bytes() const {
+    return {sizeof(std::vector<int64_t>), log_.bytesOf(live_) + live_ * static_cast<int64_t>(sizeof(int64_t))};
+  }
 
  private:
   DataTypePtr type_;
@@ -74,6 +80,7 @@ class GroupSets {
   };
   Contents contents(GroupsOfRows groups, arrow::MemoryPool* pool) const;
   void reset(GroupsOfRows groups);
+  Aggregator::Bytes bytes() const;
 
  private:
   std::unique_ptr<GroupTable> newTable() const;

@@ -68,6 +68,7 @@ class JoinedText final : public Aggregator {
     texts_.reset(groups);
     if (orders_) orders_->reset(groups);
   }
+  Bytes bytes() const override { return orders_ ? sumOf(texts_.bytes(), orders_->bytes()) : texts_.bytes(); }
   std::vector<StructField> bufferFields() const override {
     if (orders_) return {};
     return {{"buf", binaryType(), true}};

@@ -104,6 +104,7 @@ class CentralMoments final : public Aggregator {
     for (size_t i = 0; i < numMembers_; ++i) fields.push_back({kMembers[i].first, doubleType(), false});
     return fields;
   }
+  Bytes bytes() const override { return {sizeof(Moments), 0}; }
   Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
     Arrays columns;
     for (size_t i = 0; i < numMembers_; ++i) {

@@ -15,6 +15,10 @@ class QuantileSummary {
   void insert(double value);
   void merge(QuantileSummary other);
   int64_t count() const { return count_ + static_cast<int64_t>(head_.size()); }
+  // What it takes in memory beside itself.
+  int64_t valueBytes() const {
+    return static_cast<int64_t>(samples_.capacity() * sizeof(Sample) + head_.capacity() * sizeof(double));
+  }
   // The values at ranks percentages[i] · count. There must be values.
   std::vector<double> query(const std::vector<double>& percentages);
   // Spark's bytes, numbers big-endian: threshold of compression (4 bytes), relative error, count, number of

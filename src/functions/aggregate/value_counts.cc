@@ -68,6 +68,7 @@ class ValueCounts : public Aggregator {
   Arrays saveBuffers(GroupsOfRows groups, arrow::MemoryPool* pool) const override {
     return {encodeCounts(type_, sets_.contents(groups, pool), pool)};
   }
+  Bytes bytes() const override { return sets_.bytes(); }
   void loadBuffers(GroupsOfRows groups, const Arrays& buffers) override {
     const auto contents = decodeCounts(type_, *buffers[0]);
     sets_.addLists(groups, contents.sizes, contents.values, contents.weights);
