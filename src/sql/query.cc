@@ -388,6 +388,7 @@ namespace {
 struct GroupingItem {
   Nodes keys;
   std::vector<std::vector<size_t>> sets;
+  bool hasLists = false;  // of keys in a ROLLUP or CUBE: only sets can say them
 };
 
 constexpr size_t kMostGroupingSets = 4096;
@@ -406,21 +407,49 @@ std::vector<std::vector<const Node*>> crossed(const std::vector<std::vector<cons
   return all;
 }
 
-// The lists of ROLLUP(keys), the longest first, and of CUBE(keys).
-std::vector<std::vector<size_t>> listsOf(size_t numKeys, bool cube) {
-  if (cube && numKeys > 12) throw unsupported("A cube of more than 12 columns");
+// The lists of ROLLUP(parts), the longest first, and of CUBE(parts). A part is keys that are there or left out together.
+std::vector<std::vector<size_t>> listsOf(const std::vector<std::vector<size_t>>& parts, bool cube) {
+  const size_t numParts = parts.size();
+  if (cube && numParts > 12) throw unsupported("A cube of more than 12 columns");
   std::vector<std::vector<size_t>> lists;
-  for (size_t left = 0; left < (cube ? size_t{1} << numKeys : numKeys + 1); ++left) {
+  for (size_t left = 0; left < (cube ? size_t{1} << numParts : numParts + 1); ++left) {
     auto& list = lists.emplace_back();
-    for (size_t key = 0; key < numKeys; ++key) {
-      const bool leftOut = cube ? left >> (numKeys - 1 - key) & 1 : key >= numKeys - left;
-      if (!leftOut) list.push_back(key);
+    for (size_t part = 0; part < numParts; ++part) {
+      const bool leftOut = cube ? left >> (numParts - 1 - part) & 1 : part >= numParts - left;
+      if (!leftOut) list.insert(list.end(), parts[part].begin(), parts[part].end());
     }
   }
   return lists;
 }
 
 }  // namespace
+
+// The keys of a grouping set: (a, b), (), or one key without parentheses, which may begin with some: (a + b) * c.
+Nodes SqlParser::parseKeyList() {
+  const size_t begin = tokens_.position();
+  if (tokens_.acceptSymbol("(")) {
+    Nodes keys = parseArguments();
+    if (tokens_.peekSymbol(",") || tokens_.peekSymbol(")")) return keys;
+    tokens_.rewind(begin);
+  }
+  return nodes(parseExpression());
+}
+
+// Behind ROLLUP or CUBE: its parts by the positions of their keys, which are added to `keys`.
+std::vector<std::vector<size_t>> SqlParser::parseKeyLists(Nodes* keys) {
+  std::vector<std::vector<size_t>> parts;
+  tokens_.expectSymbol("(");
+  if (tokens_.acceptSymbol(")")) return parts;
+  do {
+    auto& part = parts.emplace_back();
+    for (Node& key : parseKeyList()) {
+      part.push_back(keys->size());
+      keys->push_back(std::move(key));
+    }
+  } while (tokens_.acceptSymbol(","));
+  tokens_.expectSymbol(")");
+  return parts;
+}
 
 void SqlParser::parseGroupBy(Grouping* grouping) {
   using sc::Aggregate;
@@ -438,9 +467,9 @@ void SqlParser::parseGroupBy(Grouping* grouping) {
       const bool cube = tokens_.peekWord("cube");
       special = cube ? Aggregate::GROUP_TYPE_CUBE : Aggregate::GROUP_TYPE_ROLLUP;
       tokens_.take();
-      tokens_.take();
-      item.keys = parseArguments();
-      item.sets = listsOf(item.keys.size(), cube);
+      const auto parts = parseKeyLists(&item.keys);
+      item.hasLists = parts.size() != item.keys.size();
+      item.sets = listsOf(parts, cube);
     } else if (tokens_.peekWords({"grouping", "sets"}) && tokens_.peekSymbol("(", 2)) {
       special = Aggregate::GROUP_TYPE_GROUPING_SETS;
       parseGroupingSets(&item.keys, &item.sets);
@@ -456,7 +485,7 @@ void SqlParser::parseGroupBy(Grouping* grouping) {
     else if (tokens_.peekWords({"grouping", "sets"})) parseSetsOfKeys(grouping);
     return;
   }
-  if (items.size() == 1 && special != Aggregate::GROUP_TYPE_GROUPING_SETS) {
+  if (items.size() == 1 && special != Aggregate::GROUP_TYPE_GROUPING_SETS && !items[0].hasLists) {
     grouping->type = special;
     grouping->keys = std::move(items[0].keys);
     return;
@@ -495,17 +524,15 @@ void SqlParser::parseGroupingSets(Nodes* keys, std::vector<std::vector<size_t>>*
       continue;
     }
     const bool several = tokens_.peekAnyWord({"rollup", "cube"}) && tokens_.peekSymbol("(", 1);
-    if (several) tokens_.take();
-    const size_t first = keys->size();
-    Nodes named = tokens_.acceptSymbol("(") ? parseArguments() : nodes(parseExpression());
-    std::vector<std::vector<size_t>> lists = several ? listsOf(named.size(), cube) : std::vector<std::vector<size_t>>(1);
-    for (size_t key = 0; key < named.size(); ++key) {
-      keys->push_back(std::move(named[key]));
-      if (!several) lists[0].push_back(key);
-    }
-    for (auto& list : lists) {
-      for (size_t& key : list) key += first;
-      sets->push_back(std::move(list));
+    if (several) {
+      tokens_.take();
+      for (auto& list : listsOf(parseKeyLists(keys), cube)) sets->push_back(std::move(list));
+    } else {
+      auto& list = sets->emplace_back();
+      for (Node& key : parseKeyList()) {
+        list.push_back(keys->size());
+        keys->push_back(std::move(key));
+      }
     }
     if (sets->size() > kMostGroupingSets) throw unsupported("More than " + std::to_string(kMostGroupingSets) + " grouping sets");
   } while (tokens_.acceptSymbol(","));

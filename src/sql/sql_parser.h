@@ -141,6 +141,8 @@ class SqlParser {
   struct Grouping;
   void parseGroupBy(Grouping* grouping);
   void parseSetsOfKeys(Grouping* grouping);
+  Nodes parseKeyList();
+  std::vector<std::vector<size_t>> parseKeyLists(Nodes* keys);
   void parseGroupingSets(Nodes* keys, std::vector<std::vector<size_t>>* sets);
   void parseWith();
   bool atSetOperator() const;

@@ -5,6 +5,7 @@
 #include <arrow/api.h>
 
 #include "columnar/group_table.h"
+#include "columnar/normalized_floats.h"
 #include "exec/operators/groups.h"
 #include "exec/operators/project_filter.h"
 #include "types/arrow_result.h"
@@ -46,8 +47,9 @@ class RunningAggregate final : public SinglePartition {
 
 class DeduplicateReader final : public BatchReader {
  public:
-  DeduplicateReader(const std::vector<ExpressionPtr>& keys, RunningOperator& input, Execution& execution)
-      : keys_(keys), input_(input), execution_(execution), seen_(typesOf(keys), execution.evaluation().memoryPool()) {}
+  DeduplicateReader(const Schema& schema, const std::vector<int>& keys, RunningOperator& input, Execution& execution)
+      : schema_(schema), keys_(keys), input_(input), execution_(execution),
+        seen_(typesOf(schema, keys), execution.evaluation().memoryPool()) {}
 
   std::shared_ptr<arrow::RecordBatch> next() override {
     while (partition_ < input_.numPartitions()) {
@@ -65,11 +67,12 @@ class DeduplicateReader final : public BatchReader {
   }
 
  private:
-  std::shared_ptr<arrow::RecordBatch> firstRows(const std::shared_ptr<arrow::RecordBatch>& batch) {
+  std::shared_ptr<arrow::RecordBatch> firstRows(std::shared_ptr<arrow::RecordBatch> batch) {
     const EvaluationContext context = execution_.evaluation();
     std::vector<std::shared_ptr<arrow::Array>> keys;
-    for (const ExpressionPtr& key : keys_) {
-      keys.push_back(evaluateToArray(*key, *batch, Selection::all(batch->num_rows()), context));
+    for (const int column : keys_) {
+      keys.push_back(normalizeFloats(*schema_.fields()[static_cast<size_t>(column)].type, batch->column(column), context.memoryPool()));
+      batch = valueOrThrow(batch->SetColumn(column, batch->schema()->field(column), keys.back()));
     }
     auto nextNew = static_cast<uint32_t>(seen_.numGroups());
     std::vector<uint32_t> groups;
@@ -83,7 +86,14 @@ class DeduplicateReader final : public BatchReader {
     return takeRows(batch, rows, context.memoryPool());
   }
 
-  const std::vector<ExpressionPtr>& keys_;
+  static std::vector<DataTypePtr> typesOf(const Schema& schema, const std::vector<int>& columns) {
+    std::vector<DataTypePtr> types;
+    for (const int column : columns) types.push_back(schema.fields()[static_cast<size_t>(column)].type);
+    return types;
+  }
+
+  const Schema& schema_;
+  const std::vector<int>& keys_;
   RunningOperator& input_;
   Execution& execution_;
   GroupTable seen_;
@@ -93,13 +103,14 @@ class DeduplicateReader final : public BatchReader {
 
 class RunningDeduplicate final : public RunningOperator {
  public:
-  RunningDeduplicate(const std::vector<ExpressionPtr>& keys, std::unique_ptr<RunningOperator> input, Execution& execution)
-      : keys_(keys), input_(std::move(input)), execution_(execution) {}
+  RunningDeduplicate(const Schema& schema, const std::vector<int>& keys, std::unique_ptr<RunningOperator> input, Execution& execution)
+      : schema_(schema), keys_(keys), input_(std::move(input)), execution_(execution) {}
   int numPartitions() const override { return 1; }
-  std::unique_ptr<BatchReader> open(int) override { return std::make_unique<DeduplicateReader>(keys_, *input_, execution_); }
+  std::unique_ptr<BatchReader> open(int) override { return std::make_unique<DeduplicateReader>(schema_, keys_, *input_, execution_); }
 
  private:
-  const std::vector<ExpressionPtr>& keys_;
+  const Schema& schema_;
+  const std::vector<int>& keys_;
   std::unique_ptr<RunningOperator> input_;
   Execution& execution_;
 };
@@ -118,11 +129,11 @@ std::string PhysicalAggregate::describe() const {
   return describeAggregation("HashAggregate", grouping_, aggregates_);
 }
 
-PhysicalDeduplicate::PhysicalDeduplicate(std::vector<ExpressionPtr> keys, PhysicalPtr child)
+PhysicalDeduplicate::PhysicalDeduplicate(std::vector<int> keys, PhysicalPtr child)
     : PhysicalNode(child->schema(), {child}), keys_(std::move(keys)) {}
 
 std::unique_ptr<RunningOperator> PhysicalDeduplicate::start(Execution& execution) const {
-  return std::make_unique<RunningDeduplicate>(keys_, children()[0]->start(execution), execution);
+  return std::make_unique<RunningDeduplicate>(*schema(), keys_, children()[0]->start(execution), execution);
 }
 
 }  // namespace thalweg

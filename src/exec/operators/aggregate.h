@@ -22,15 +22,16 @@ class PhysicalAggregate final : public PhysicalNode {
   std::vector<std::shared_ptr<const AggregateCall>> aggregates_;
 };
 
-// One row for each distinct value of the key expressions: the first that comes.
+// One row for each distinct value of some columns: the first that comes, but for the floats in these, which come out as keys
+// have them (columnar/normalized_floats.h).
 class PhysicalDeduplicate final : public PhysicalNode {
  public:
-  PhysicalDeduplicate(std::vector<ExpressionPtr> keys, PhysicalPtr child);
+  PhysicalDeduplicate(std::vector<int> keys, PhysicalPtr child);
   std::unique_ptr<RunningOperator> start(Execution& execution) const override;
   std::string describe() const override { return "Deduplicate"; }
 
  private:
-  std::vector<ExpressionPtr> keys_;
+  std::vector<int> keys_;  // columns of the child
 };
 
 }  // namespace thalweg

@@ -4,6 +4,7 @@
 
 #include <arrow/api.h>
 
+#include "columnar/normalized_floats.h"
 #include "types/arrow_types.h"
 
 namespace thalweg {
@@ -78,7 +79,10 @@ Groups::Groups(const std::vector<ExpressionPtr>& grouping, const Aggregates& agg
 
 void Groups::add(const arrow::RecordBatch& batch, const EvaluationContext& context) {
   const Selection all = Selection::all(batch.num_rows());
-  number(evaluateAll(grouping_, batch, all, context), batch.num_rows());
+  Arrays keys = evaluateAll(grouping_, batch, all, context);
+  for (size_t i = 0; i < keys.size(); ++i)
+    keys[i] = normalizeFloats(*grouping_[i]->type(), std::move(keys[i]), context.memoryPool());
+  number(keys, batch.num_rows());
   updateAll(aggregators_, aggregates_, groups_, batch, context);
 }
 

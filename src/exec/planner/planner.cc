@@ -241,8 +241,9 @@ class Planner {
       throw Error("_LEGACY_ERROR_TEMP_3102", "dropDuplicatesWithinWatermark is for streams; use dropDuplicates here.",
                   {{"msg", "dropDuplicatesWithinWatermark is not supported with batch DataFrames/DataSets"}});
     }
-    std::vector<ExpressionPtr> keys;
-    for (const AttributePtr& key : node.keys()) keys.push_back(binder(node).bind(key));
+    std::vector<int> keys;
+    for (const AttributePtr& key : node.keys())
+      keys.push_back(static_cast<const BoundReference&>(*binder(node).bind(key)).ordinal());
     return std::make_shared<PhysicalDeduplicate>(std::move(keys), plan(*node.child()));
   }
 

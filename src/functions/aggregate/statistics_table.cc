@@ -60,16 +60,16 @@ ExpressionPtr resolveRegressionCount(const FunctionCall& call, const FunctionCon
 // One side of the pairs that have both.
 ExpressionPtr resolveRegressionSide(const FunctionCall& call, const FunctionContext& context) {
   const std::string name = toLowerAscii(call.name);
-  const bool average = name.starts_with("regr_avg");
-  const std::vector<ExpressionPtr> pair = pairOf(call, context);
   const size_t side = name == "regr_avgx" || name == "regr_sxx" ? 1 : 0;
+  std::vector<ExpressionPtr> pair = call.arguments;
+  if (!name.starts_with("regr_avg")) pair = pairOf(call, context);
   const ExpressionPtr both = resolveFunction({"isnotnull", {pair[1 - side]}}, context);
   const ExpressionPtr value = std::make_shared<CaseWhen>(std::vector<ExpressionPtr>{both, pair[side]});
-  const auto make = [average]() -> std::unique_ptr<Aggregator> {
-    return average ? makeAverage(doubleType(), doubleType(), Overflow::Error)
-                   : makeCentralMoments(MomentResult::Squares);
-  };
-  return printedAs(makeAggregateCall(call, name, {value}, doubleType(), true, make), callText(call));
+  // Averages keep the type that avg has.
+  if (name.starts_with("regr_avg")) return printedAs(resolveFunction({"avg", {value}}, context), callText(call));
+  return printedAs(makeAggregateCall(call, name, {value}, doubleType(), true,
+                                     [] { return makeCentralMoments(MomentResult::Squares); }),
+                   callText(call));
 }
 
 ExpressionPtr resolveDistinctCount(const FunctionCall& call, const FunctionContext& context) {

@@ -142,7 +142,17 @@ ExpressionPtr resolveBits(const FunctionCall& call, const FunctionContext& conte
                                   : name == "bit_or" ? FoldOperation::Or
                                                      : FoldOperation::Xor;
   ExpressionPtr argument = call.arguments[0];
-  if (!argument->type()->isIntegral()) argument = implicitCast(argument, longType(), call.name, 1, context);
+  if (argument->type()->id() == TypeId::Void) argument = implicitCast(argument, longType(), call.name, 1, context);
+  if (!argument->type()->isIntegral()) {
+    throw Error("DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE",
+                "The function " + name + " takes whole numbers, but '" + argument->toString() + "' is " +
+                    argument->type()->sqlString() + ".",
+                {{"sqlExpr", "\"" + name + "(" + argument->toString() + ")\""},
+                 {"paramIndex", "first"},
+                 {"requiredType", "\"INTEGRAL\""},
+                 {"inputSql", "\"" + argument->toString() + "\""},
+                 {"inputType", "\"" + argument->type()->sqlString() + "\""}});
+  }
   const DataTypePtr type = argument->type();
   return makeAggregateCall(call, name, {argument}, type, true, [=] { return makeFold(type, operation); });
 }

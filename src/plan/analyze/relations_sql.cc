@@ -193,7 +193,8 @@ LogicalPtr RelationAnalyzer::sqlValues(const messages::SqlValues& message) {
     for (const ExpressionPtr& value : column) {
       const auto scalar = evaluateConstant(*castTo(value, type, context_.functions.castMode()), evaluation);
       nullable = nullable || !scalar->is_valid;
-      values.push_back(valueOrThrow(arrow::MakeArrayFromScalar(*scalar, 1)));
+      // Inside nested values each says for itself what may be null.
+      values.push_back(valueOrThrow(valueOrThrow(arrow::MakeArrayFromScalar(*scalar, 1))->View(toArrowType(*type))));
     }
     fields.push_back({"col" + std::to_string(fields.size() + 1), type, nullable});
     arrays.push_back(valueOrThrow(arrow::Concatenate(values)));
