@@ -272,5 +272,32 @@ TEST_F(AggregateQueries, JoinedTexts) {
             "y,x,x|xy|x-y-x"}));
 }
 
+TEST_F(AggregateQueries, KeysHaveOneZero) {
+  EXPECT_EQ(run("select x, count(*) c from values (-0.0D), (0.0D) t(x) group by x"), (Rows{"x|c", "0.0|2"}));
+  EXPECT_EQ(run("select distinct x, n from values (-0.0D, 1), (0.0D, 1) t(x, n)"), (Rows{"x|n", "0.0|1"}));
+  EXPECT_EQ(run("select s.x from (select distinct s from values (named_struct('x', -0.0D)) t(s))"), (Rows{"x", "0.0"}));
+}
+
+TEST_F(AggregateQueries, KeysThatRollUpTogether) {
+  const std::string from = " from values (1, 2), (1, 3) t(a, b) group by ";
+  EXPECT_EQ(run("select a, b, count(*) c" + from + "rollup((a, b))"), (Rows{"a|b|c", "1|2|1", "1|3|1", "NULL|NULL|2"}));
+  EXPECT_EQ(run("select a, b, count(*) c" + from + "cube((a, b), a)"),
+            (Rows{"a|b|c", "1|2|1", "1|2|1", "1|3|1", "1|3|1", "1|NULL|2", "NULL|NULL|2"}));
+}
+
+TEST_F(AggregateQueries, TypesOfArguments) {
+  EXPECT_EQ(run("select regr_avgx(y, x) a, regr_avgy(y, x) b from values (1.5BD, 2.25BD), (2.5BD, null) t(y, x)"),
+            (Rows{"a|b", "2.250000|1.50000"}));
+  for (const char* value : {"1.5BD", "1.5D", "'5'"})
+    EXPECT_EQ(run(std::string("select bit_or(x) from values (") + value + ") t(x)"), Rows{"DATATYPE_MISMATCH.UNEXPECTED_INPUT_TYPE"}) << value;
+  EXPECT_EQ(run("select bit_and(x) c from values (null) t(x)"), (Rows{"c", "NULL"}));
+}
+
+TEST_F(AggregateQueries, ValuesThatDifferInWhatMayBeNull) {
+  EXPECT_EQ(run("select * from values (array(1)), (array(null)), (null) t(a)", false), (Rows{"a", "[1]", "[null]", "NULL"}));
+  EXPECT_EQ(run("select * from values (map('x', 1)), (map('y', null)) t(a)", false), (Rows{"a", "{x -> 1}", "{y -> null}"}));
+  EXPECT_EQ(run("select a.x from values (named_struct('x', 1)), (named_struct('x', null)) t(a)", false), (Rows{"x", "1", "NULL"}));
+}
+
 }  // namespace
 }  // namespace thalweg
