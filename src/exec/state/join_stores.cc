@@ -64,8 +64,9 @@ class JoinCounts final : public JoinStore {
   void putHot(const Put& put) const {
     std::vector<uint32_t> keys = state_->keys_.table().liveNumbers();
     std::erase_if(keys, [&](uint32_t key) { return rows().count(key) == 0; });
-    std::sort(keys.begin(), keys.end(),
-              [&](uint32_t a, uint32_t b) { return state_->keys_.table().key(a) < state_->keys_.table().key(b); });
+    std::sort(keys.begin(), keys.end(), [&](uint32_t a, uint32_t b) {
+      return state_->keys_.table().key(a) < state_->keys_.table().key(b);
+    });
     for (const uint32_t key : keys) put(state_->keys_.table().key(key), LongRow(rows().count(key)).bytes());
   }
 
