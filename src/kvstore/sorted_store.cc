@@ -135,10 +135,9 @@ void SortedStore::write(const SortedStoreBatch& batch) {
   throwIfFailed(state_->database->Write(withoutLog(), &batch.state_->batch), state_->folder);
 }
 
-void SortedStore::forEach(
-    std::string_view prefix,
-    const std::function<bool(std::string_view key, std::string_view value)>& visit,
-    std::string_view from) const {
+void SortedStore::forEach(std::string_view prefix,
+                          const std::function<bool(std::string_view key, std::string_view value)>& visit,
+                          std::string_view from) const {
   rocksdb::ReadOptions options;
   options.fill_cache = false;  // a scan must not drive hot blocks out
   options.readahead_size = 2 << 20;

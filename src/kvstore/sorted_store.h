@@ -51,7 +51,8 @@ class SortedStore {
   bool get(std::string_view key, std::string* value) const;
   void write(const SortedStoreBatch& batch);
   // Entries whose key begins with `prefix`, in the order of their bytes, until `visit` returns false. The
-  // views hold during the call. `from`: those before it are not looked for, which would cost a look at each that was removed.
+  // views hold during the call. `from`: those before it are not looked for, which would cost a look at each
+  // that was removed.
   void forEach(std::string_view prefix,
                const std::function<bool(std::string_view key, std::string_view value)>& visit,
                std::string_view from = {}) const;

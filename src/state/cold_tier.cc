@@ -14,8 +14,9 @@
 namespace thalweg {
 namespace {
 
-// Entries are "v" partition key → time, value and, of those that have a time, "t" partition time key → nothing. Those of sorters
-// are "s" partition sorter key → value: what an earlier sorter removed is not in the way of a later one.
+// Entries are "v" partition key → time, value and, of those that have a time, "t" partition time key →
+// nothing. Those of sorters are "s" partition sorter key → value: what an earlier sorter removed is not in
+// the way of a later one.
 constexpr char kValues = 'v';
 constexpr char kTimes = 't';
 constexpr char kSorted = 's';
@@ -24,7 +25,8 @@ constexpr int64_t kBatchBytes = 1 << 20;
 
 template <typename T>
 void appendBigEndian(T value, std::string* out) {
-  for (int shift = 8 * (sizeof(T) - 1); shift >= 0; shift -= 8) out->push_back(static_cast<char>(value >> shift));
+  for (int shift = 8 * (sizeof(T) - 1); shift >= 0; shift -= 8)
+    out->push_back(static_cast<char>(value >> shift));
 }
 
 uint64_t bigEndian(std::string_view bytes) {
@@ -184,8 +186,8 @@ void ColdPartition::takeByTime(int64_t limit, const std::function<void(std::stri
   flush();
 }
 
-void ColdPartition::takeUntil(int64_t limit,
-                              const std::function<void(std::string_view key, std::string_view value)>& visit) {
+void ColdPartition::takeUntil(
+    int64_t limit, const std::function<void(std::string_view key, std::string_view value)>& visit) {
   std::string value;
   takeByTime(limit, [&](std::string_view key) {
     const bool isHere = tier_.store().get(valueKey(key), &value);

@@ -18,7 +18,8 @@
 namespace thalweg {
 
 // The cold state of one operator. Its store is made when the first key goes there, in a folder of its own
-// below `temporaryFolder`, and removed with it; what killed processes left there goes then too. Safe on any thread.
+// below `temporaryFolder`, and removed with it; what killed processes left there goes then too. Safe on any
+// thread.
 class ColdTier {
  public:
   explicit ColdTier(std::string temporaryFolder);
@@ -52,9 +53,10 @@ class ColdPartition {
   bool contains(std::string_view key) const;
   // Moves a key's value out; false where it is not here.
   bool take(std::string_view key, std::string* value, std::optional<int64_t>* time = nullptr);
-  // Moves out all whose time is not after `limit`, earliest first; with or without a look at their values. `visit` may take
-  // other keys, not put any.
-  void takeUntil(int64_t limit, const std::function<void(std::string_view key, std::string_view value)>& visit);
+  // Moves out all whose time is not after `limit`, earliest first; with or without a look at their values.
+  // `visit` may take other keys, not put any.
+  void takeUntil(int64_t limit,
+                 const std::function<void(std::string_view key, std::string_view value)>& visit);
   void removeUntil(int64_t limit, const std::function<void(std::string_view key)>& visit);
   // In the order of the keys' bytes, until `visit` returns false.
   void forEach(const std::function<bool(std::string_view key, std::string_view value)>& visit);
@@ -77,9 +79,9 @@ class ColdPartition {
   uint32_t numSorters_ = 0;        // that there were
 };
 
-// Entries that need an order and have no room for it: put in any, read once in that of their keys' bytes. They lie beside those of
-// a partition, which outlives it and has one sorter at a time; what is not read goes with the sorter. Used by one thread. Failures
-// throw Error STORAGE_FAILURE.
+// Entries that need an order and have no room for it: put in any, read once in that of their keys' bytes.
+// They lie beside those of a partition, which outlives it and has one sorter at a time; what is not read goes
+// with the sorter. Used by one thread. Failures throw Error STORAGE_FAILURE.
 class ColdSorter {
  public:
   explicit ColdSorter(ColdPartition& partition);

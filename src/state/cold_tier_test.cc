@@ -29,7 +29,8 @@ Entries entriesOf(ColdPartition& partition) {
 
 Entries takeUntil(ColdPartition& partition, int64_t limit) {
   Entries entries;
-  partition.takeUntil(limit, [&](std::string_view key, std::string_view value) { entries.emplace_back(key, value); });
+  partition.takeUntil(
+      limit, [&](std::string_view key, std::string_view value) { entries.emplace_back(key, value); });
   return entries;
 }
 
@@ -160,8 +161,8 @@ TEST(ColdTier, ItsFolderComesAndGoes) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-// A process that was killed cannot remove its folder. Those of living ones are not touched: a store that is open says so by its
-// lock, and one's own by its name.
+// A process that was killed cannot remove its folder. Those of living ones are not touched: a store that is
+// open says so by its lock, and one's own by its name.
 TEST(ColdTier, RemovesWhatKilledProcessesLeft) {
   TestFolder folder;
   const std::filesystem::path left = std::filesystem::path(folder.path()) / "thalweg-state-1-0d1b";

@@ -29,7 +29,8 @@ class StatefulAggregateRun {
 
   std::unique_ptr<RunningOperator> run(RunningOperator& input) {
     groupInput(input);
-    return runStatePartitions(execution_, state_.numPartitions(), [&](int partition) { return runPartition(partition); });
+    return runStatePartitions(execution_, state_.numPartitions(),
+                              [&](int partition) { return runPartition(partition); });
   }
 
  private:
@@ -37,7 +38,8 @@ class StatefulAggregateRun {
     std::vector<std::unique_ptr<PartialGroups>> groups(static_cast<size_t>(input.numPartitions()));
     execution_.pool->runAll(input.numPartitions(), [&](int partition) {
       const EvaluationContext context = execution_.evaluation(partition);
-      auto part = std::make_unique<PartialGroups>(node_.layout_, node_.grouping_, state_.numPartitions(), context.memoryPool());
+      auto part = std::make_unique<PartialGroups>(node_.layout_, node_.grouping_, state_.numPartitions(),
+                                                  context.memoryPool());
       const auto reader = input.open(partition);
       while (const auto batch = reader->next()) {
         execution_.cancellation.throwIfCancelled();
@@ -104,8 +106,9 @@ class StatefulAggregateRun {
     const auto leave = [&](AggregateState::Groups groups) {
       for (auto& batch : state.results(schema, groups)) rows.push_back(std::move(batch));
     };
-    metrics.rowsRemoved += state.removeEnded(watermarks_.evictionMs * kMicrosPerMilli,
-                                             node_.mode_ == OutputMode::Append ? leave : std::function<void(AggregateState::Groups)>());
+    metrics.rowsRemoved += state.removeEnded(
+        watermarks_.evictionMs * kMicrosPerMilli,
+        node_.mode_ == OutputMode::Append ? leave : std::function<void(AggregateState::Groups)>());
     return rows;
   }
 
@@ -119,7 +122,8 @@ class StatefulAggregateRun {
 PhysicalStatefulAggregate::PhysicalStatefulAggregate(SchemaPtr schema, std::vector<ExpressionPtr> grouping,
                                                      Aggregates aggregates, OutputMode mode,
                                                      std::optional<EventTimeKey> eventTime,
-                                                     std::optional<WindowPanes> panes, int operatorId, PhysicalPtr child)
+                                                     std::optional<WindowPanes> panes, int operatorId,
+                                                     PhysicalPtr child)
     : StatefulNode(schema, {std::move(child)}, operatorId),
       grouping_(std::move(grouping)),
       aggregates_(std::move(aggregates)),
@@ -132,7 +136,8 @@ std::unique_ptr<RunningOperator> PhysicalStatefulAggregate::start(Execution& exe
 }
 
 std::string PhysicalStatefulAggregate::describe() const {
-  return describeAggregation("StateStoreSave", grouping_, aggregates_) + ", state " + std::to_string(operatorId());
+  return describeAggregation("StateStoreSave", grouping_, aggregates_) + ", state " +
+         std::to_string(operatorId());
 }
 
 std::vector<StoreDefinition> PhysicalStatefulAggregate::stores() const {

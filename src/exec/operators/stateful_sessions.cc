@@ -25,7 +25,8 @@ class StatefulSessionsRun {
 
   std::unique_ptr<RunningOperator> run(RunningOperator& input) {
     groupInput(input);
-    return runStatePartitions(execution_, state_.numPartitions(), [&](int partition) { return runPartition(partition); });
+    return runStatePartitions(execution_, state_.numPartitions(),
+                              [&](int partition) { return runPartition(partition); });
   }
 
  private:
@@ -69,9 +70,10 @@ class StatefulSessionsRun {
     StateMetrics& metrics = state_.metrics();
     const MetricStopwatch watch(metrics.removalsMs);
     Batches rows;
-    metrics.rowsRemoved += state.removeEnded(watermarks_.evictionMs * kMicrosPerMilli, [&](SessionState::Numbers sessions) {
-      for (auto& batch : state.results(schema, sessions)) rows.push_back(std::move(batch));
-    });
+    metrics.rowsRemoved +=
+        state.removeEnded(watermarks_.evictionMs * kMicrosPerMilli, [&](SessionState::Numbers sessions) {
+          for (auto& batch : state.results(schema, sessions)) rows.push_back(std::move(batch));
+        });
     return rows;
   }
 

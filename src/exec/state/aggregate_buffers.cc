@@ -8,7 +8,8 @@ namespace thalweg {
 
 void saveBuffers(const Aggregators& aggregators, std::span<const uint32_t> groups, BufferColumns* columns) {
   for (const auto& aggregator : aggregators) {
-    for (auto& column : aggregator->saveBuffers(groups, arrow::default_memory_pool())) columns->push_back(std::move(column));
+    for (auto& column : aggregator->saveBuffers(groups, arrow::default_memory_pool()))
+      columns->push_back(std::move(column));
   }
 }
 
@@ -16,12 +17,14 @@ void loadBuffers(const Aggregators& aggregators, std::span<const uint32_t> group
                  std::span<const std::shared_ptr<arrow::Array>> columns) {
   for (const auto& aggregator : aggregators) {
     const size_t width = aggregator->bufferFields().size();
-    aggregator->loadBuffers(groups, BufferColumns(columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(width)));
+    aggregator->loadBuffers(
+        groups, BufferColumns(columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(width)));
     columns = columns.subspan(width);
   }
 }
 
-Aggregators renumbered(const Aggregates& aggregates, const Aggregators& aggregators, std::span<const uint32_t> groups) {
+Aggregators renumbered(const Aggregates& aggregates, const Aggregators& aggregators,
+                       std::span<const uint32_t> groups) {
   const std::vector<uint32_t> numbers = allGroups(static_cast<int64_t>(groups.size()));
   Aggregators fresh = makeAggregators(aggregates);
   for (const auto& aggregator : fresh) aggregator->resize(static_cast<int64_t>(groups.size()));

@@ -19,7 +19,8 @@ void saveBuffers(const Aggregators& aggregators, std::span<const uint32_t> group
 void loadBuffers(const Aggregators& aggregators, std::span<const uint32_t> groups,
                  std::span<const std::shared_ptr<arrow::Array>> columns);
 // The same values under other numbers, none left between: groups[i] is i.
-Aggregators renumbered(const Aggregates& aggregates, const Aggregators& aggregators, std::span<const uint32_t> groups);
+Aggregators renumbered(const Aggregates& aggregates, const Aggregators& aggregators,
+                       std::span<const uint32_t> groups);
 Aggregator::Bytes bytesOf(const Aggregators& aggregators);
 
 }  // namespace thalweg

@@ -22,7 +22,8 @@ AggregateState::AggregateState(const AggregateStateLayout& layout)
     : layout_(layout),
       keys_(*this),
       loader_(keys_, *this,
-              [this](std::span<const std::string_view> keys, std::span<const std::string_view>, std::span<int64_t> ends) {
+              [this](std::span<const std::string_view> keys, std::span<const std::string_view>,
+                     std::span<int64_t> ends) {
                 if (!layout_.eventTime) return;
                 const auto times = layout_.eventTime->timesOf(decodeKeys(keys));
                 for (size_t i = 0; i < times.size(); ++i) ends[i] = times[i].value_or(StateKeys::kNever);
@@ -118,7 +119,8 @@ void AggregateState::moveOut(Groups groups, ByteStrings* values, std::span<int64
   forget(groups);
 }
 
-void AggregateState::moveIn(Groups groups, std::span<const std::string_view> values, std::span<const int64_t> ends) {
+void AggregateState::moveIn(Groups groups, std::span<const std::string_view> values,
+                            std::span<const int64_t> ends) {
   resize();
   loadValues(groups, values, aggregators_);
   for (size_t i = 0; i < groups.size(); ++i) {
@@ -137,7 +139,8 @@ void AggregateState::renumber(Groups groups) {
 
 Batches AggregateState::results(const Schema& schema, Groups groups) const {
   if (groups.empty()) return {};
-  return resultBatches(schema, decodeKeys(keysOf(groups)), aggregators_, groups, arrow::default_memory_pool());
+  return resultBatches(schema, decodeKeys(keysOf(groups)), aggregators_, groups,
+                       arrow::default_memory_pool());
 }
 
 Batches AggregateState::allResults(const Schema& schema) const {
@@ -227,7 +230,8 @@ void AggregateState::changesWritten() {
 }
 
 StateEntries AggregateState::entries() const {
-  return hotAndCold(keys_.table(), keys_.cold(), [this](Groups groups, BinaryRows* out) { encodeValues(groups, out); });
+  return hotAndCold(keys_.table(), keys_.cold(),
+                    [this](Groups groups, BinaryRows* out) { encodeValues(groups, out); });
 }
 
 }  // namespace thalweg

@@ -36,8 +36,8 @@ class AggregateState final : public StorePartition, private KeyedValues {
   void merge(const GroupEntries& part, std::span<const uint32_t> entries);
   // Groups that this batch merged into, in the order of their first merge.
   const std::vector<uint32_t>& touched() const { return touched_; }
-  // Removes the groups whose event time is not after `watermarkMicros`, and says how many they were. `leave` sees them before
-  // they go, block by block; without one, groups in the cold tier go from where they are.
+  // Removes the groups whose event time is not after `watermarkMicros`, and says how many they were. `leave`
+  // sees them before they go, block by block; without one, groups in the cold tier go from where they are.
   int64_t removeEnded(int64_t watermarkMicros, const std::function<void(Groups)>& leave);
   // Keys and results as rows of the schema.
   std::vector<std::shared_ptr<arrow::RecordBatch>> results(const Schema& schema, Groups groups) const;
@@ -47,13 +47,15 @@ class AggregateState final : public StorePartition, private KeyedValues {
   using Arrays = std::vector<std::shared_ptr<arrow::Array>>;
   int64_t liveBytes() const override;
   void moveOut(Groups groups, ByteStrings* values, std::span<int64_t> ends) override;
-  void moveIn(Groups groups, std::span<const std::string_view> values, std::span<const int64_t> ends) override;
+  void moveIn(Groups groups, std::span<const std::string_view> values,
+              std::span<const int64_t> ends) override;
   void renumber(Groups groups) override;
 
   std::vector<std::string_view> keysOf(Groups groups) const;
   Arrays decodeKeys(std::span<const std::string_view> keys) const;
   // Loads saved values into groups of aggregators, where they are empty.
-  void loadValues(Groups groups, std::span<const std::string_view> values, const Aggregators& aggregators) const;
+  void loadValues(Groups groups, std::span<const std::string_view> values,
+                  const Aggregators& aggregators) const;
   void encodeValues(Groups groups, BinaryRows* out) const;
   void resize();
   void forget(Groups groups);

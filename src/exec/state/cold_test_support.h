@@ -33,7 +33,8 @@ inline Lines linesOf(const Schema& schema, const std::vector<std::shared_ptr<arr
         if (batch->column(column)->IsNull(row))
           line += "NULL";
         else
-          ValueText(*schema.fields()[static_cast<size_t>(column)].type, TimeZone()).append(*batch->column(column), row, &line);
+          ValueText(*schema.fields()[static_cast<size_t>(column)].type, TimeZone())
+              .append(*batch->column(column), row, &line);
       }
       lines.push_back(line);
     }
@@ -47,7 +48,8 @@ class TwinState {
  public:
   using Entries = std::map<std::string, std::string>;
 
-  explicit TwinState(std::vector<std::unique_ptr<StorePartition>> stores) : stores_(std::move(stores)), files_(stores_.size()) {}
+  explicit TwinState(std::vector<std::unique_ptr<StorePartition>> stores)
+      : stores_(std::move(stores)), files_(stores_.size()), older_(stores_.size()) {}
   void setRoom(ColdTier& tier, StateRoom room) {
     for (size_t i = 0; i < stores_.size(); ++i) {
       cold_.push_back(std::make_unique<ColdPartition>(tier, static_cast<uint32_t>(cold_.size())));
@@ -69,7 +71,8 @@ class TwinState {
       for (const StateChange& change : stores_[i]->changes()) {
         const std::string key(change.key);
         const bool removes = change.kind == StateChange::Kind::Remove;
-        EXPECT_TRUE(all[i].emplace(key, removes ? "remove" : std::string(change.value)).second) << "a key twice";
+        EXPECT_TRUE(all[i].emplace(key, removes ? "remove" : std::string(change.value)).second)
+            << "a key twice";
         if (removes)
           EXPECT_EQ(files_[i].erase(key), 1u) << "a key that the files do not have";
         else
@@ -95,8 +98,8 @@ class TwinState {
   void reload(std::mt19937 random) {
     for (const auto& store : stores_) store->restart();
     for (size_t i = 0; i < stores_.size(); ++i) {
-      // Of a snapshot that turned out to be unusable.
-      for (const auto& [key, value] : files_[i]) stores_[i]->apply({StateChange::Kind::Put, key, value});
+      // A snapshot that turned out to be unusable, of another version.
+      for (const auto& [key, value] : older_[i]) stores_[i]->apply({StateChange::Kind::Put, key, value});
       stores_[i]->restart();
       std::vector<std::string> again;
       for (const auto& [key, value] : files_[i]) {
@@ -104,17 +107,19 @@ class TwinState {
         if (random() % 4 == 0) again.push_back(key);
       }
       for (const std::string& key : again) {
-        stores_[i]->apply({StateChange::Kind::Remove, key, {}});
+        if (random() % 2 == 0) stores_[i]->apply({StateChange::Kind::Remove, key, {}});
         stores_[i]->apply({StateChange::Kind::Put, key, files_[i][key]});
       }
     }
     for (const auto& store : stores_) store->finishLoad();
+    older_ = files_;
   }
 
  private:
   std::vector<std::unique_ptr<ColdPartition>> cold_;
   std::vector<std::unique_ptr<StorePartition>> stores_;
   std::vector<Entries> files_;
+  std::vector<Entries> older_;  // at the last load
 };
 
 // Runs batches over both, with starts from the files between.
@@ -134,7 +139,8 @@ class Twins {
     ASSERT_EQ(run(cold_), expected);
     numLines_ += expected.size();
     ASSERT_EQ(cold_.commit(), hot_.commit());
-    for (size_t i = 0; i < hot_.files().size(); ++i) ASSERT_EQ(cold_.store(i).numKeys(), hot_.store(i).numKeys());
+    for (size_t i = 0; i < hot_.files().size(); ++i)
+      ASSERT_EQ(cold_.store(i).numKeys(), hot_.store(i).numKeys());
     mostCold_ = std::max(mostCold_, cold_.numCold());
     if (random_() % 5 == 0) {
       hot_.expectEntriesOfFiles();

@@ -43,7 +43,8 @@ DedupState::DedupState(const DedupStateLayout& layout)
     : layout_(layout),
       keys_(*this),
       loader_(
-          keys_, *this, [this](auto keys, auto values, auto ends) { endsOf(keys, values, ends); }, layout.sameValue) {}
+          keys_, *this, [this](auto keys, auto values, auto ends) { endsOf(keys, values, ends); },
+          layout.sameValue) {}
 
 void DedupState::restart() {
   keys_.clear();

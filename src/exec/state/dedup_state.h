@@ -33,7 +33,8 @@ struct DedupStateLayout {
   std::string sameValue;  // of all keys; empty where each has its own
 };
 
-// Key numbers are those of StateKeys; keys in the cold tier stay there until they end. Used by one thread, but lookUp().
+// Key numbers are those of StateKeys; keys in the cold tier stay there until they end. Used by one thread,
+// but lookUp().
 class DedupState final : public StorePartition, private KeyedValues {
  public:
   // The layout outlives it.
@@ -51,8 +52,8 @@ class DedupState final : public StorePartition, private KeyedValues {
 
   // (*known)[i] = is keys[i] there? Any number of threads at once, while nobody changes the state.
   void lookUp(std::span<const std::string_view> keys, std::vector<uint8_t>* known) const;
-  // Of keys that lookUp did not know when the batch began, `added` gets the i of new ones. ends[i]: the watermark with which
-  // keys[i] may be forgotten; none: never.
+  // Of keys that lookUp did not know when the batch began, `added` gets the i of new ones. ends[i]: the
+  // watermark with which keys[i] may be forgotten; none: never.
   void add(std::span<const std::string_view> keys, std::span<const std::optional<int64_t>> ends,
            std::vector<uint32_t>* added);
   // Keys that this batch added.
@@ -65,9 +66,11 @@ class DedupState final : public StorePartition, private KeyedValues {
   using Numbers = std::span<const uint32_t>;
   int64_t liveBytes() const override { return keys_.table().size(); }
   void moveOut(Numbers numbers, ByteStrings* values, std::span<int64_t> ends) override;
-  void moveIn(Numbers numbers, std::span<const std::string_view> values, std::span<const int64_t> ends) override;
+  void moveIn(Numbers numbers, std::span<const std::string_view> values,
+              std::span<const int64_t> ends) override;
   void renumber(Numbers numbers) override;
-  void endsOf(std::span<const std::string_view> keys, std::span<const std::string_view> values, std::span<int64_t> ends) const;
+  void endsOf(std::span<const std::string_view> keys, std::span<const std::string_view> values,
+              std::span<int64_t> ends) const;
   void encodeValues(Numbers numbers, BinaryRows* out) const;
 
   const DedupStateLayout& layout_;

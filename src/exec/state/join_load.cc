@@ -26,10 +26,12 @@ constexpr uint64_t kRowPart = uint64_t{1} << 62;
       {{"errorMsg", "the indices of a key's rows are not 0 to its number of rows"}});
 }
 
-// What does not have the form of the schema must not be kept. Where rows leave by their own times, these are read from all.
+// What does not have the form of the schema must not be kept. Where rows leave by their own times, these are
+// read from all.
 void checkRows(const JoinStateLayout& layout, JoinSide side, const Views& rows) {
   if (!layout.keyExpiry() && layout.side(side).expiry) return;
-  BinaryRowDecoder decoder(layout.rowTypes(side), BinaryRowDecoder::Role::Value, arrow::default_memory_pool());
+  BinaryRowDecoder decoder(layout.rowTypes(side), BinaryRowDecoder::Role::Value,
+                           arrow::default_memory_pool());
   decoder.append(rows);
 }
 
@@ -107,9 +109,11 @@ void JoinLoad::moveToParts() {
   for (const JoinSide side : kJoinSides) {
     Side& loaded = sides_[static_cast<size_t>(side)];
     for (const uint32_t key : loaded.countKeys.liveNumbers())
-      partOfCount(side, {StateChange::Kind::Put, loaded.countKeys.key(key), LongRow(loaded.counts[key]).bytes()});
+      partOfCount(side,
+                  {StateChange::Kind::Put, loaded.countKeys.key(key), LongRow(loaded.counts[key]).bytes()});
     for (const uint32_t number : loaded.rowKeys.liveNumbers())
-      partOfRow(side, {StateChange::Kind::Put, loaded.rowKeys.key(number), loaded.rows.get(loaded.places[number])});
+      partOfRow(side,
+                {StateChange::Kind::Put, loaded.rowKeys.key(number), loaded.rows.get(loaded.places[number])});
     loaded = Side();
   }
 }
@@ -139,7 +143,9 @@ void JoinLoad::finish() {
     for (const JoinSide side : kJoinSides) finishSide(side);
     return;
   }
-  parts_->takeAll([this](const std::vector<std::string>& keys, std::span<const KeyPart> parts) { finishParts(keys, parts); });
+  parts_->takeAll([this](const std::vector<std::string>& keys, std::span<const KeyPart> parts) {
+    finishParts(keys, parts);
+  });
   state_.keys_.flushCold();
   for (ColdPartition* cold : state_.coldTimes_) {
     if (cold != nullptr) cold->flush();
@@ -236,7 +242,8 @@ void JoinLoad::finishParts(const std::vector<std::string>& keys, std::span<const
     for (size_t side = 0; side < 2; ++side) {
       if (counts[key][side] != static_cast<int64_t>(rows[key][side].size())) throwGap();
     }
-    state_.addCold(keys[key], rows[key], ends.empty() ? StateKeys::kNever : ends[key].value_or(StateKeys::kNever), times[key]);
+    state_.addCold(keys[key], rows[key],
+                   ends.empty() ? StateKeys::kNever : ends[key].value_or(StateKeys::kNever), times[key]);
   }
 }
 

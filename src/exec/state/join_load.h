@@ -14,9 +14,10 @@
 
 namespace thalweg {
 
-// Takes the changes of all stores, then holds them against each other: each key's rows are numbered from 0, and as many as its
-// count says. What has no room in memory waits on local disk, and its keys go to the cold tier. Used by one thread. Throws Error
-// STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE or STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE for files that are damaged.
+// Takes the changes of all stores, then holds them against each other: each key's rows are numbered from 0,
+// and as many as its count says. What has no room in memory waits on local disk, and its keys go to the cold
+// tier. Used by one thread. Throws Error STATE_STORE_KEY_ROW_FORMAT_VALIDATION_FAILURE or
+// STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE for files that are damaged.
 class JoinLoad {
  public:
   // The state outlives it.
@@ -56,7 +57,8 @@ class JoinLoad {
   uint64_t storesOfParts_ = 0;       // a bit each
 };
 
-// The bytes of a row of one long, and what they say. Throws Error STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE for other ones.
+// The bytes of a row of one long, and what they say. Throws Error
+// STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE for other ones.
 class LongRow {
  public:
   explicit LongRow(int64_t value);

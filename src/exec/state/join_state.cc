@@ -136,7 +136,8 @@ std::vector<std::shared_ptr<arrow::Array>> JoinState::decode(JoinSide side,
   return columns;
 }
 
-void JoinState::takeExpiredKeys(int64_t watermarkMicros, const std::function<void(const std::array<Rows, 2>&)>& visit) {
+void JoinState::takeExpiredKeys(int64_t watermarkMicros,
+                                const std::function<void(const std::array<Rows, 2>&)>& visit) {
   const auto visitRows = [&](std::span<const uint32_t> keys) {
     std::array<Rows, 2> expired;
     for (const uint32_t key : keys) {
@@ -152,7 +153,8 @@ void JoinState::takeExpiredKeys(int64_t watermarkMicros, const std::function<voi
   keys_.takeEndedCold(watermarkMicros, visitRows);
 }
 
-void JoinState::takeExpiredRows(JoinSide side, int64_t watermarkMicros, const std::function<void(const Rows&)>& visit) {
+void JoinState::takeExpiredRows(JoinSide side, int64_t watermarkMicros,
+                                const std::function<void(const Rows&)>& visit) {
   visit(takeExpiredHot(side, watermarkMicros));
   ColdPartition* cold = coldTimes_[static_cast<size_t>(side)];
   if (cold == nullptr || cold->numKeys() == 0) return;
@@ -171,15 +173,20 @@ void JoinState::takeExpiredRows(JoinSide side, int64_t watermarkMicros, const st
   bringIn();
 }
 
-// A key's rows leave from its last one on: the fewest take the place of others, and which do does not depend on where the key was.
+// A key's rows leave from its last one on: the fewest take the place of others, and which do does not depend
+// on where the key was.
 JoinState::Rows JoinState::takeExpiredHot(JoinSide side, int64_t watermarkMicros) {
   JoinRows& from = sides_[static_cast<size_t>(side)];
   Rows rows = rowPanes_[static_cast<size_t>(side)].take(watermarkMicros);
   std::erase_if(rows, [&](uint32_t row) { return !from.takeTimed(row); });
-  const auto several = std::partition(rows.begin(), rows.end(), [&](uint32_t row) { return from.count(from.keyOf(row)) == 1; });
-  std::sort(several, rows.end(), [&](uint32_t a, uint32_t b) {
-    return std::pair(from.keyOf(a), from.indexOf(b)) < std::pair(from.keyOf(b), from.indexOf(a));
-  });
+  const auto several = std::partition(rows.begin(), rows.end(),
+                                      [&](uint32_t row) { return from.count(from.keyOf(row)) == 1; });
+  std::vector<uint64_t> byIndex;
+  for (auto row = several; row != rows.end(); ++row)
+    byIndex.push_back(uint64_t{from.indexOf(*row)} << 32 | *row);
+  std::sort(byIndex.begin(), byIndex.end());
+  std::transform(byIndex.rbegin(), byIndex.rend(), several,
+                 [](uint64_t entry) { return static_cast<uint32_t>(entry); });
   return rows;
 }
 
@@ -209,7 +216,8 @@ void JoinState::finishChanges() {
 }
 
 int64_t JoinState::tableBytes() const {
-  return keys_.memoryBytes() + static_cast<int64_t>(isTouched_.capacity() + touched_.capacity() * sizeof(uint32_t));
+  return keys_.memoryBytes() +
+         static_cast<int64_t>(isTouched_.capacity() + touched_.capacity() * sizeof(uint32_t));
 }
 
 }  // namespace thalweg

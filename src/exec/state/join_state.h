@@ -70,8 +70,8 @@ class JoinStateLayout {
 
 class JoinLoad;
 
-// A key is in memory or in the cold tier with all its rows, of both sides, as it meets either side's rows. Used by one thread. The
-// layout outlives it.
+// A key is in memory or in the cold tier with all its rows, of both sides, as it meets either side's rows.
+// Used by one thread. The layout outlives it.
 class JoinState final : private KeyedValues {
  public:
   static constexpr uint32_t kNone = JoinRows::kNone;
@@ -92,10 +92,13 @@ class JoinState final : private KeyedValues {
   // The columns of rows.
   std::vector<std::shared_ptr<arrow::Array>> decode(JoinSide side, std::span<const uint32_t> rows) const;
 
-  // Rows that end with the watermark: by their keys, those of both sides; or by their own times. They are no longer found by time:
-  // `visit`, which gets them block by block, removes them. Rows may be removed before, too.
-  void takeExpiredKeys(int64_t watermarkMicros, const std::function<void(const std::array<Rows, 2>& rows)>& visit);
-  void takeExpiredRows(JoinSide side, int64_t watermarkMicros, const std::function<void(const Rows& rows)>& visit);
+  // Rows that end with the watermark: by their keys, those of both sides; or by their own times. They are no
+  // longer found by time: `visit`, which gets them block by block, removes them. Rows may be removed before,
+  // too.
+  void takeExpiredKeys(int64_t watermarkMicros,
+                       const std::function<void(const std::array<Rows, 2>& rows)>& visit);
+  void takeExpiredRows(JoinSide side, int64_t watermarkMicros,
+                       const std::function<void(const Rows& rows)>& visit);
   void remove(JoinSide side, std::span<const uint32_t> rows);
 
  private:
@@ -107,7 +110,8 @@ class JoinState final : private KeyedValues {
 
   int64_t liveBytes() const override;
   void moveOut(std::span<const uint32_t> keys, ByteStrings* values, std::span<int64_t> ends) override;
-  void moveIn(std::span<const uint32_t> keys, std::span<const std::string_view> values, std::span<const int64_t> ends) override;
+  void moveIn(std::span<const uint32_t> keys, std::span<const std::string_view> values,
+              std::span<const int64_t> ends) override;
   void renumber(std::span<const uint32_t> keys) override;
 
   void setRoom(JoinSide side, bool ofRows, ColdPartition* cold, StateRoom room);
@@ -117,12 +121,15 @@ class JoinState final : private KeyedValues {
   void finishLoad();
   // Rows of a load, in order of their indices: keys in memory, or one that goes to the cold tier.
   void addStored(JoinSide side, std::span<const uint32_t> keys, std::span<const std::string_view> rows);
-  void addCold(std::string_view key, const std::array<std::vector<std::string_view>, 2>& rows, int64_t end, const Times& times);
+  void addCold(std::string_view key, const std::array<std::vector<std::string_view>, 2>& rows, int64_t end,
+               const Times& times);
   void noteCold(std::string_view key, const Times& times);
   // When rows leave by their own times; empty where they do not.
   std::vector<std::optional<int64_t>> timesOf(JoinSide side, std::span<const std::string_view> rows) const;
   std::vector<std::optional<int64_t>> timesOfKeys(std::span<const std::string_view> keys) const;
-  void forEachCold(const std::function<void(std::string_view key, const std::array<std::vector<std::string_view>, 2>& rows)>& visit) const;
+  void forEachCold(
+      const std::function<void(std::string_view key,
+                               const std::array<std::vector<std::string_view>, 2>& rows)>& visit) const;
   // A key's rows by their indices.
   Rows rowsOf(JoinSide side, uint32_t key) const;
   Rows takeExpiredHot(JoinSide side, int64_t watermarkMicros);

@@ -44,8 +44,8 @@ void JoinState::setRoom(JoinSide side, bool ofRows, ColdPartition* cold, StateRo
 }
 
 int64_t JoinState::liveBytes() const {
-  return sides_[0].liveBytes() + sides_[1].liveBytes() + (sides_[0].numRows() + sides_[1].numRows()) * kPaneBytes +
-         keys_.table().size() * 2 * kKeyBytes;
+  return sides_[0].liveBytes() + sides_[1].liveBytes() +
+         (sides_[0].numRows() + sides_[1].numRows()) * kPaneBytes + keys_.table().size() * 2 * kKeyBytes;
 }
 
 JoinState::Rows JoinState::rowsOf(JoinSide side, uint32_t key) const {
@@ -56,10 +56,12 @@ JoinState::Rows JoinState::rowsOf(JoinSide side, uint32_t key) const {
   return found;
 }
 
-std::vector<std::optional<int64_t>> JoinState::timesOf(JoinSide side, std::span<const std::string_view> rows) const {
+std::vector<std::optional<int64_t>> JoinState::timesOf(JoinSide side,
+                                                       std::span<const std::string_view> rows) const {
   const auto& expiry = layout_.side(side).expiry;
   if (layout_.keyExpiry() || !expiry) return {};
-  BinaryRowDecoder decoder(layout_.rowTypes(side), BinaryRowDecoder::Role::Value, arrow::default_memory_pool());
+  BinaryRowDecoder decoder(layout_.rowTypes(side), BinaryRowDecoder::Role::Value,
+                           arrow::default_memory_pool());
   decoder.append(rows);
   return expiry->timesOf(decoder.finish());
 }
@@ -109,7 +111,8 @@ void JoinState::noteCold(std::string_view key, const Times& times) {
   }
 }
 
-void JoinState::addCold(std::string_view key, const std::array<Views, 2>& rows, int64_t end, const Times& times) {
+void JoinState::addCold(std::string_view key, const std::array<Views, 2>& rows, int64_t end,
+                        const Times& times) {
   std::string value;
   for (size_t side = 0; side < 2; ++side) {
     for (const std::string_view row : rows[side]) appendRow(side, row, &value);
@@ -119,7 +122,8 @@ void JoinState::addCold(std::string_view key, const std::array<Views, 2>& rows, 
   noteCold(key, times);
 }
 
-void JoinState::moveIn(std::span<const uint32_t> keys, std::span<const std::string_view> values, std::span<const int64_t> ends) {
+void JoinState::moveIn(std::span<const uint32_t> keys, std::span<const std::string_view> values,
+                       std::span<const int64_t> ends) {
   std::array<std::vector<uint32_t>, 2> keyOf;
   std::array<Views, 2> rows;
   std::string ignored;
@@ -139,7 +143,8 @@ void JoinState::moveIn(std::span<const uint32_t> keys, std::span<const std::stri
   }
 }
 
-void JoinState::addStored(JoinSide side, std::span<const uint32_t> keys, std::span<const std::string_view> rows) {
+void JoinState::addStored(JoinSide side, std::span<const uint32_t> keys,
+                          std::span<const std::string_view> rows) {
   JoinRows& to = sides_[static_cast<size_t>(side)];
   for (size_t at = 0; at < rows.size(); at += kBlockSize) {
     const auto block = rows.subspan(at, std::min(kBlockSize, rows.size() - at));
@@ -165,7 +170,8 @@ void JoinState::rebuild(JoinSide side, std::span<const uint32_t> keys) {
   Views rows;
   for (uint32_t key = 0; key < keys.size(); ++key) {
     const size_t first = rows.size();
-    for (uint32_t row = before.last(keys[key]); row != kNone; row = before.before(row)) rows.push_back(before.bytes(row));
+    for (uint32_t row = before.last(keys[key]); row != kNone; row = before.before(row))
+      rows.push_back(before.bytes(row));
     std::reverse(rows.begin() + static_cast<int64_t>(first), rows.end());
     keyOf.resize(rows.size(), key);
   }

@@ -111,13 +111,16 @@ class JoinStateTest : public ::testing::Test {
 
   JoinState::Rows takeExpiredRows(JoinSide side, int64_t watermark) {
     JoinState::Rows all;
-    state().takeExpiredRows(side, watermark, [&](const JoinState::Rows& rows) { all.insert(all.end(), rows.begin(), rows.end()); });
+    state().takeExpiredRows(side, watermark, [&](const JoinState::Rows& rows) {
+      all.insert(all.end(), rows.begin(), rows.end());
+    });
     return all;
   }
   std::array<JoinState::Rows, 2> takeExpiredKeys(int64_t watermark) {
     std::array<JoinState::Rows, 2> all;
     state().takeExpiredKeys(watermark, [&](const std::array<JoinState::Rows, 2>& rows) {
-      for (size_t side = 0; side < 2; ++side) all[side].insert(all[side].end(), rows[side].begin(), rows[side].end());
+      for (size_t side = 0; side < 2; ++side)
+        all[side].insert(all[side].end(), rows[side].begin(), rows[side].end());
     });
     return all;
   }

@@ -1,6 +1,4 @@
 // A join's state as the four stores that a checkpoint has of it.
-#include <algorithm>
-
 #include "columnar/byte_order.h"
 #include "exec/state/byte_strings.h"
 #include "exec/state/join_load.h"

@@ -12,13 +12,15 @@
 
 namespace thalweg {
 
-// Keeps in memory what there is room for, and puts the rest into the cold tier as it comes. Used by one thread.
+// Keeps in memory what there is room for, and puts the rest into the cold tier as it comes. Used by one
+// thread.
 class KeyLoader {
  public:
   // ends[i] = the end of keys[i], whose value is values[i]; StateKeys::kNever as they are passed.
-  using EndsOf = std::function<void(std::span<const std::string_view> keys, std::span<const std::string_view> values,
-                                    std::span<int64_t> ends)>;
-  // All outlive it. `value`: what each key has, where it is always the same; then the files' values are not kept.
+  using EndsOf = std::function<void(std::span<const std::string_view> keys,
+                                    std::span<const std::string_view> values, std::span<int64_t> ends)>;
+  // All outlive it. `value`: what each key has, where it is always the same; then the files' values are not
+  // kept.
   KeyLoader(StateKeys& keys, KeyedValues& values, EndsOf endsOf, std::string_view value = {})
       : keys_(keys), values_(values), endsOf_(std::move(endsOf)), value_(value) {}
 

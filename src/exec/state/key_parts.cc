@@ -10,7 +10,8 @@ namespace {
 
 template <typename T>
 void appendBigEndian(T value, std::string* out) {
-  for (int shift = 8 * (sizeof(T) - 1); shift >= 0; shift -= 8) out->push_back(static_cast<char>(value >> shift));
+  for (int shift = 8 * (sizeof(T) - 1); shift >= 0; shift -= 8)
+    out->push_back(static_cast<char>(value >> shift));
 }
 
 uint64_t bigEndian(std::string_view bytes) {
@@ -48,10 +49,13 @@ std::string KeyParts::bytesOf(std::string_view key, uint64_t number) {
 }
 
 void KeyParts::removeIf(const std::function<bool(uint64_t number)>& isUnwanted) {
-  sorter_.removeIf([&](std::string_view bytes) { return isUnwanted(bigEndian(bytes.substr(bytes.size() - sizeof(uint64_t)))); });
+  sorter_.removeIf([&](std::string_view bytes) {
+    return isUnwanted(bigEndian(bytes.substr(bytes.size() - sizeof(uint64_t))));
+  });
 }
 
-void KeyParts::takeAll(const std::function<void(const std::vector<std::string>& keys, std::span<const KeyPart> parts)>& visit) {
+void KeyParts::takeAll(
+    const std::function<void(const std::vector<std::string>& keys, std::span<const KeyPart> parts)>& visit) {
   std::vector<std::string> keys;
   std::vector<KeyPart> parts;
   const auto visitBlock = [&] {
@@ -60,12 +64,14 @@ void KeyParts::takeAll(const std::function<void(const std::vector<std::string>& 
     parts.clear();
   };
   sorter_.takeAll([&](std::string_view bytes, std::string_view value) {
-    const std::string_view key = bytes.substr(sizeof(uint32_t), bytes.size() - sizeof(uint32_t) - sizeof(uint64_t));
+    const std::string_view key =
+        bytes.substr(sizeof(uint32_t), bytes.size() - sizeof(uint32_t) - sizeof(uint64_t));
     if (keys.empty() || keys.back() != key) {
       if (parts.size() >= kBlockSize) visitBlock();
       keys.emplace_back(key);
     }
-    parts.push_back({static_cast<uint32_t>(keys.size() - 1), bigEndian(bytes.substr(bytes.size() - sizeof(uint64_t))), std::string(value)});
+    parts.push_back({static_cast<uint32_t>(keys.size() - 1),
+                     bigEndian(bytes.substr(bytes.size() - sizeof(uint64_t))), std::string(value)});
   });
   visitBlock();
 }

@@ -1,5 +1,6 @@
-// Keys with several entries each in a store — sessions, rows of a join — and what is one value of all of a key's where they leave
-// memory: how they are joined to one, and how a load that has no room in memory brings them together.
+// Keys with several entries each in a store — sessions, rows of a join — and what is one value of all of a
+// key's where they leave memory: how they are joined to one, and how a load that has no room in memory brings
+// them together.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +31,15 @@ class KeyParts {
  public:
   // See ColdSorter.
   explicit KeyParts(ColdPartition& partition) : sorter_(partition) {}
-  void put(std::string_view key, uint64_t number, std::string_view value) { sorter_.put(bytesOf(key, number), value); }
+  void put(std::string_view key, uint64_t number, std::string_view value) {
+    sorter_.put(bytesOf(key, number), value);
+  }
   void remove(std::string_view key, uint64_t number) { sorter_.remove(bytesOf(key, number)); }
   // Parts of all keys by their numbers.
   void removeIf(const std::function<bool(uint64_t number)>& isUnwanted);
   // Calls `visit` with some keys at a time, and all their parts: by key, then ascending by number.
-  void takeAll(const std::function<void(const std::vector<std::string>& keys, std::span<const KeyPart> parts)>& visit);
+  void takeAll(
+      const std::function<void(const std::vector<std::string>& keys, std::span<const KeyPart> parts)>& visit);
 
  private:
   static std::string bytesOf(std::string_view key, uint64_t number);

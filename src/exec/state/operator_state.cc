@@ -67,7 +67,8 @@ OperatorState::OperatorState(const StatefulNode& node, const StateContext& conte
   const auto definitions = node.stores();
   StateRoom room;
   if (context.memoryBytes != INT64_MAX)
-    room.bytes = context.memoryBytes / std::max<int64_t>(1, numPartitions_ * static_cast<int64_t>(definitions.size()));
+    room.bytes =
+        context.memoryBytes / std::max<int64_t>(1, numPartitions_ * static_cast<int64_t>(definitions.size()));
   for (int partition = 0; partition < numPartitions_; ++partition) {
     auto stores = node.makePartition();
     THALWEG_ASSERT(stores.size() == definitions.size());

@@ -40,8 +40,8 @@ class StorePartition : public StateReceiver {
   // Of its keys, those that progress counts as rows of the state.
   virtual int64_t numKeys() const = 0;
   virtual int64_t memoryBytes() const = 0;
-  // Keys that take more than the room in memory at the end of a batch go to `cold`, which outlives the partition. Before the
-  // first load. Partitions that do not override it keep all in memory.
+  // Keys that take more than the room in memory at the end of a batch go to `cold`, which outlives the
+  // partition. Before the first load. Partitions that do not override it keep all in memory.
   virtual void setRoom(ColdPartition* cold, StateRoom room) {}
 };
 
@@ -126,8 +126,8 @@ class OperatorState {
 
   // Makes the changes durable as the next version.
   void commit();
-  // After the batch is committed, before the next one: a snapshot where change files have grown long, and files
-  // that it makes needless go.
+  // After the batch is committed, before the next one: a snapshot where change files have grown long, and
+  // files that it makes needless go.
   void maintain();
 
   int64_t numKeys() const;

@@ -16,7 +16,8 @@ namespace thalweg {
 namespace {
 
 // Of a session beside its running values.
-constexpr int64_t kSessionBytes = 2 * sizeof(int64_t) + 4 * sizeof(uint32_t) + 2 + sizeof(std::vector<uint32_t>);
+constexpr int64_t kSessionBytes =
+    2 * sizeof(int64_t) + 4 * sizeof(uint32_t) + 2 + sizeof(std::vector<uint32_t>);
 // Of one that a load has in memory, beside its bytes.
 constexpr int64_t kLoadedBytes = 64;
 
@@ -126,7 +127,9 @@ void SessionState::part(const StateChange& change) {
 
 void SessionState::finishLoad() {
   if (parts_) {
-    parts_->takeAll([this](const std::vector<std::string>& keys, std::span<const KeyPart> parts) { addParts(keys, parts); });
+    parts_->takeAll([this](const std::vector<std::string>& keys, std::span<const KeyPart> parts) {
+      addParts(keys, parts);
+    });
     keys_.flushCold();
     parts_.reset();
     return;
@@ -143,7 +146,8 @@ void SessionState::finishLoad() {
 }
 
 void SessionState::loadBlock(Numbers loaded) {
-  BinaryRowDecoder decoder(fieldTypes(*layout_.storedKey), BinaryRowDecoder::Role::Key, arrow::default_memory_pool());
+  BinaryRowDecoder decoder(fieldTypes(*layout_.storedKey), BinaryRowDecoder::Role::Key,
+                           arrow::default_memory_pool());
   std::vector<std::string_view> keyRows, valueRows;
   for (const uint32_t number : loaded) {
     keyRows.push_back(loadedKeys_.key(number));
@@ -183,7 +187,8 @@ void SessionState::addParts(const std::vector<std::string>& keys, std::span<cons
 }
 
 SessionState::Arrays SessionState::decodeValues(Views values) const {
-  BinaryRowDecoder decoder(fieldTypes(*layout_.storedValue), BinaryRowDecoder::Role::Value, arrow::default_memory_pool());
+  BinaryRowDecoder decoder(fieldTypes(*layout_.storedValue), BinaryRowDecoder::Role::Value,
+                           arrow::default_memory_pool());
   decoder.append(values);
   return decoder.finish();
 }
@@ -424,7 +429,8 @@ void SessionState::renumber(Numbers keys) {
   freeSessions_ = {};
 }
 
-std::vector<std::shared_ptr<arrow::RecordBatch>> SessionState::results(const Schema& schema, Numbers sessions) const {
+std::vector<std::shared_ptr<arrow::RecordBatch>> SessionState::results(const Schema& schema,
+                                                                       Numbers sessions) const {
   if (sessions.empty()) return {};
   return resultBatches(schema, groupingColumns(sessions), aggregators_, sessions,
                        arrow::default_memory_pool());
@@ -439,7 +445,8 @@ std::vector<std::shared_ptr<arrow::RecordBatch>> SessionState::allResults(const 
     const std::vector<uint32_t> sessions = allGroups(static_cast<int64_t>(rows.size()));
     for (const auto& aggregator : aggregators) aggregator->resize(static_cast<int64_t>(rows.size()));
     loadBuffers(aggregators, sessions, std::span(values).subspan(layout_.grouping.size()));
-    const Arrays grouping(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(layout_.grouping.size()));
+    const Arrays grouping(values.begin(),
+                          values.begin() + static_cast<std::ptrdiff_t>(layout_.grouping.size()));
     for (auto& batch : resultBatches(schema, grouping, aggregators, sessions, arrow::default_memory_pool()))
       batches.push_back(std::move(batch));
   });
@@ -565,7 +572,8 @@ StateEntries SessionState::entries() const {
 
 int64_t SessionState::memoryBytes() const {
   const Aggregator::Bytes bytes = bytesOf(aggregators_);
-  return keys_.memoryBytes() + static_cast<int64_t>(slots_.size()) * (kSessionBytes + bytes.each) + bytes.values;
+  return keys_.memoryBytes() + static_cast<int64_t>(slots_.size()) * (kSessionBytes + bytes.each) +
+         bytes.values;
 }
 
 }  // namespace thalweg

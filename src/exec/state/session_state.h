@@ -45,7 +45,8 @@ struct PartialSessions {
   std::vector<std::vector<uint32_t>> ofPartition;  // those that belong to each partition of the state
 };
 
-// A key's sessions stay together: it ends with the first of them, and goes to the cold tier with all. Used by one thread.
+// A key's sessions stay together: it ends with the first of them, and goes to the cold tier with all. Used by
+// one thread.
 class SessionState final : public StorePartition, private KeyedValues {
  public:
   using Numbers = std::span<const uint32_t>;
@@ -73,8 +74,8 @@ class SessionState final : public StorePartition, private KeyedValues {
   // Makes one of what touches, in order of their starts.
   Merged merge();
 
-  // Removes the sessions whose end is not after `watermarkMicros`, and says how many they were. `leave` sees them before they
-  // go, block by block.
+  // Removes the sessions whose end is not after `watermarkMicros`, and says how many they were. `leave` sees
+  // them before they go, block by block.
   int64_t removeEnded(int64_t watermarkMicros, const std::function<void(Numbers sessions)>& leave);
   // The sessions' grouping columns and results as rows of the schema.
   std::vector<std::shared_ptr<arrow::RecordBatch>> results(const Schema& schema, Numbers sessions) const;

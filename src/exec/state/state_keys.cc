@@ -41,7 +41,8 @@ int64_t StateKeys::bytes() const {
 }
 
 int64_t StateKeys::memoryBytes() const {
-  return table_.memoryBytes() + panes_.memoryBytes() + static_cast<int64_t>(ends_.capacity() * sizeof(int64_t) + isUsed_.capacity());
+  return table_.memoryBytes() + panes_.memoryBytes() +
+         static_cast<int64_t>(ends_.capacity() * sizeof(int64_t) + isUsed_.capacity());
 }
 
 void StateKeys::resize() {
@@ -51,12 +52,14 @@ void StateKeys::resize() {
   isUsed_.resize(count);
 }
 
-void StateKeys::findOrAdd(std::span<const std::string_view> keys, std::vector<uint32_t>* numbers, std::vector<uint32_t>* added) {
+void StateKeys::findOrAdd(std::span<const std::string_view> keys, std::vector<uint32_t>* numbers,
+                          std::vector<uint32_t>* added) {
   findOrAddHot(keys, numbers, added);
   if (numCold() > 0) warmUp(keys, *numbers, *added);
 }
 
-void StateKeys::findOrAddHot(std::span<const std::string_view> keys, std::vector<uint32_t>* numbers, std::vector<uint32_t>* added) {
+void StateKeys::findOrAddHot(std::span<const std::string_view> keys, std::vector<uint32_t>* numbers,
+                             std::vector<uint32_t>* added) {
   table_.findOrAdd(keys, numbers, added);
   resize();
 }
@@ -67,7 +70,8 @@ uint32_t StateKeys::findOrAddHot(std::string_view key, bool* added) {
   return number;
 }
 
-void StateKeys::warmUp(std::span<const std::string_view> keys, std::span<const uint32_t> numbers, std::span<const uint32_t> added) {
+void StateKeys::warmUp(std::span<const std::string_view> keys, std::span<const uint32_t> numbers,
+                       std::span<const uint32_t> added) {
   inBlocks(added, [&](std::span<const uint32_t> block) {
     std::vector<uint32_t> found;
     std::vector<std::string> values;
@@ -80,7 +84,8 @@ void StateKeys::warmUp(std::span<const std::string_view> keys, std::span<const u
       values.push_back(std::move(value));
       ends.push_back(end.value_or(kNever));
     }
-    if (!found.empty()) values_.moveIn(found, std::vector<std::string_view>(values.begin(), values.end()), ends);
+    if (!found.empty())
+      values_.moveIn(found, std::vector<std::string_view>(values.begin(), values.end()), ends);
   });
 }
 
@@ -110,7 +115,8 @@ std::vector<uint32_t> StateKeys::takeEnded(int64_t watermarkMicros) {
   return ended;
 }
 
-void StateKeys::takeEndedCold(int64_t watermarkMicros, const std::function<void(std::span<const uint32_t> numbers)>& visit) {
+void StateKeys::takeEndedCold(int64_t watermarkMicros,
+                              const std::function<void(std::span<const uint32_t> numbers)>& visit) {
   if (numCold() == 0) return;
   std::vector<uint32_t> numbers;
   std::vector<std::string> values;
@@ -131,7 +137,8 @@ void StateKeys::takeEndedCold(int64_t watermarkMicros, const std::function<void(
   bringIn();
 }
 
-void StateKeys::removeEndedCold(int64_t watermarkMicros, const std::function<void(std::string_view key)>& visit) {
+void StateKeys::removeEndedCold(int64_t watermarkMicros,
+                                const std::function<void(std::string_view key)>& visit) {
   if (numCold() > 0) cold_->removeUntil(watermarkMicros, visit);
 }
 

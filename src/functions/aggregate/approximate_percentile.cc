@@ -17,7 +17,8 @@ class ApproximatePercentile final : public Aggregator {
     const auto& values = static_cast<const arrow::DoubleArray&>(*doubles);
     selection.forEach([&](int64_t row) {
       if (values.IsValid(row))
-        change(groups[static_cast<size_t>(row)], [&](QuantileSummary& summary) { summary.insert(values.Value(row)); });
+        change(groups[static_cast<size_t>(row)],
+               [&](QuantileSummary& summary) { summary.insert(values.Value(row)); });
     });
   }
 

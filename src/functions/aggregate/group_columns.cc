@@ -54,7 +54,9 @@ class ScalarGroupValues final : public GroupValues {
     GroupValues::resize(numGroups);
     values_.resize(static_cast<size_t>(numGroups));
   }
-  Aggregator::Bytes bytes() const override { return {sizeof(std::shared_ptr<arrow::Scalar>) + 1, valueBytes_}; }
+  Aggregator::Bytes bytes() const override {
+    return {sizeof(std::shared_ptr<arrow::Scalar>) + 1, valueBytes_};
+  }
 
  protected:
   void store(uint32_t group, const arrow::Array& values, int64_t row) override {

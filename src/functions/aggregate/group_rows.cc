@@ -160,7 +160,8 @@ void GroupSets::reset(GroupsOfRows groups) {
 }
 
 Aggregator::Bytes GroupSets::bytes() const {
-  return {sizeof(std::vector<int64_t>) + sizeof(int64_t), 2 * values_.bytesOf(live_) + live_ * kSetValueBytes};
+  return {sizeof(std::vector<int64_t>) + sizeof(int64_t),
+          2 * values_.bytesOf(live_) + live_ * kSetValueBytes};
 }
 
 void GroupSets::rebuild() {

@@ -50,7 +50,8 @@ class GroupRows {
   std::shared_ptr<arrow::Array> lists(GroupsOfRows groups, arrow::MemoryPool* pool) const;
   void reset(GroupsOfRows groups);
   Aggregator::Bytes bytes() const {
-    return {sizeof(std::vector<int64_t>), log_.bytesOf(live_) + live_ * static_cast<int64_t>(sizeof(int64_t))};
+    return {sizeof(std::vector<int64_t>),
+            log_.bytesOf(live_) + live_ * static_cast<int64_t>(sizeof(int64_t))};
   }
 
  private:
