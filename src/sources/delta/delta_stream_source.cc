@@ -4,7 +4,7 @@
 
 #include "common/error.h"
 #include "common/logging.h"
-#include "delta/log/version_checksum.h"
+#include "delta/changes/change_range.h"
 #include "delta/snapshot/table_features.h"
 #include "sources/delta/batch_admission.h"
 #include "sources/delta/commit_feed.h"
@@ -174,13 +174,11 @@ int64_t DeltaStreamSource::initialTimeMs() {
 
 std::optional<delta::Metadata> DeltaStreamSource::metadataAt(int64_t version) const {
   if (version >= openedVersion_) return openedMetadata_;
-  if (auto checksum = delta::readChecksum(*log_->table().fileSystem, log_->logPath(), version))
-    return std::move(checksum->metadata);
   try {
-    return log_->snapshotAt(version)->metadata();
+    return delta::metadataAt(*log_, version);
   } catch (const Error& error) {
-    logWarn("the stream over {} starts at version {}, whose schema is not known any more: {}",
-            log_->table().uri(), version, error.message());
+    logWarn("the stream over {} starts at version {}, whose schema is not known any more: {}", log_->table().uri(), version,
+            error.message());
     return std::nullopt;
   }
 }

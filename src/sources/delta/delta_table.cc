@@ -3,33 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-#include "delta/scan/file_skipping.h"
+#include "sources/delta/scan_predicates.h"
 
 namespace thalweg {
 namespace {
-
-delta::ColumnPredicate toDelta(const ScanPredicate& predicate) {
-  const auto op = [&] {
-    switch (predicate.op) {
-      case ScanPredicate::Op::Equal:
-        return delta::ColumnPredicate::Op::Equal;
-      case ScanPredicate::Op::Less:
-        return delta::ColumnPredicate::Op::Less;
-      case ScanPredicate::Op::LessOrEqual:
-        return delta::ColumnPredicate::Op::LessOrEqual;
-      case ScanPredicate::Op::Greater:
-        return delta::ColumnPredicate::Op::Greater;
-      case ScanPredicate::Op::GreaterOrEqual:
-        return delta::ColumnPredicate::Op::GreaterOrEqual;
-      case ScanPredicate::Op::IsNull:
-        return delta::ColumnPredicate::Op::IsNull;
-      case ScanPredicate::Op::IsNotNull:
-        return delta::ColumnPredicate::Op::IsNotNull;
-    }
-    throw internalError("unknown predicate");
-  }();
-  return {predicate.column, op, predicate.literal};
-}
 
 // As Spark's reader says it: a missing folder is a missing path, a folder without a log a missing table.
 [[noreturn]] void throwNoTable(const Location& table) {
@@ -60,11 +37,7 @@ std::shared_ptr<Table> DeltaTable::latest() const {
 }
 
 std::vector<SplitPtr> DeltaTable::planScan(const std::vector<ScanPredicate>& predicates) const {
-  std::vector<delta::ColumnPredicate> converted;
-  for (const ScanPredicate& predicate : predicates) converted.push_back(toDelta(predicate));
-  const delta::FileFilter filter(*layout_->schema, *layout_->physicalSchema, layout_->partitionColumns,
-                                 std::move(converted));
-
+  const delta::FileFilter filter = fileFilter(*layout_, predicates);
   std::vector<delta::ChangedFile> files;
   snapshot_->files().forEachLive([&](const delta::FileRecord& record) {
     delta::AddFile file = record.toAdd();
