@@ -13,15 +13,17 @@ namespace thalweg::delta {
 namespace {
 
 [[noreturn]] void throwNotKept(const Snapshot& reading, int64_t version, const ChangeRange& range) {
-  throw Error("DELTA_MISSING_CHANGE_DATA",
-              fmt::format("The changes of versions {} to {} of the Delta table {} cannot be read: at version {} its "
-                          "change feed was off. DESCRIBE HISTORY shows when the property delta.enableChangeDataFeed was "
-                          "set; read from a version after that.",
-                          range.first, range.last, reading.table().uri(), version),
-              {{"startVersion", std::to_string(range.first)},
-               {"endVersion", std::to_string(range.last)},
-               {"version", std::to_string(version)},
-               {"key", std::string(kEnableChangeDataFeed)}});
+  throw Error(
+      "DELTA_MISSING_CHANGE_DATA",
+      fmt::format(
+          "The changes of versions {} to {} of the Delta table {} cannot be read: at version {} its "
+          "change feed was off. DESCRIBE HISTORY shows when the property delta.enableChangeDataFeed was "
+          "set; read from a version after that.",
+          range.first, range.last, reading.table().uri(), version),
+      {{"startVersion", std::to_string(range.first)},
+       {"endVersion", std::to_string(range.last)},
+       {"version", std::to_string(version)},
+       {"key", std::string(kEnableChangeDataFeed)}});
 }
 
 // Whether rows of a version with this metadata can be read with the reader's schema.
@@ -34,24 +36,27 @@ void checkSchema(const Snapshot& reading, const Metadata& metadata, int64_t vers
              : !renamesOrDropsColumns(reading.metadata(), metadata) &&
                    isReadCompatible(*reading.schema(), *metadata.schema(), /*forbidTighterNulls=*/false);
   if (fits) return;
-  throw Error(condition,
-              fmt::format("The changes of versions {} to {} of the Delta table {} cannot be read together: they are read "
-                          "with the schema of version {}, {}, and version {} has {}. Read the versions before and after "
-                          "the change apart.",
-                          range.first, range.last, reading.table().uri(), reading.version(),
-                          reading.schema()->simpleString(), version, metadata.schema()->simpleString()),
-              {{"start", std::to_string(range.first)},
-               {"end", std::to_string(range.last)},
-               {"readSchema", reading.schema()->simpleString()},
-               {"readVersion", std::to_string(reading.version())},
-               {"incompatibleVersion", std::to_string(version)},
-               {"config", ""}});
+  throw Error(
+      condition,
+      fmt::format(
+          "The changes of versions {} to {} of the Delta table {} cannot be read together: they are read "
+          "with the schema of version {}, {}, and version {} has {}. Read the versions before and after "
+          "the change apart.",
+          range.first, range.last, reading.table().uri(), reading.version(), reading.schema()->simpleString(),
+          version, metadata.schema()->simpleString()),
+      {{"start", std::to_string(range.first)},
+       {"end", std::to_string(range.last)},
+       {"readSchema", reading.schema()->simpleString()},
+       {"readVersion", std::to_string(reading.version())},
+       {"incompatibleVersion", std::to_string(version)},
+       {"config", ""}});
 }
 
 }  // namespace
 
 Metadata metadataAt(DeltaLog& log, int64_t version) {
-  if (auto checksum = readChecksum(*log.table().fileSystem, log.logPath(), version)) return std::move(checksum->metadata);
+  if (auto checksum = readChecksum(*log.table().fileSystem, log.logPath(), version))
+    return std::move(checksum->metadata);
   return log.snapshotAt(version)->metadata();
 }
 
@@ -67,9 +72,11 @@ std::vector<ChangedFile> readChanges(DeltaLog& log, const ChangeRange& range, co
   for (const auto& [version, fileTimeMs] : times) {
     const auto commit = readCommitChanges(files, log.logPath(), version);
     if (!commit) continue;
-    if (commit->metadata && !tableFlag(*commit->metadata, kEnableChangeDataFeed)) throwNotKept(reading, version, range);
+    if (commit->metadata && !tableFlag(*commit->metadata, kEnableChangeDataFeed))
+      throwNotKept(reading, version, range);
     if (commit->metadata && version > range.first)
-      checkSchema(reading, *commit->metadata, version, range, "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE");
+      checkSchema(reading, *commit->metadata, version, range,
+                  "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE");
     if (commit->knownToChangeNothing && !commit->hasChangeFiles()) continue;
     const int64_t timeMs = commit->inCommitTimestampMs.value_or(fileTimeMs);
     auto here = changedFiles(*commit, commit->files, timeMs, partitioned);

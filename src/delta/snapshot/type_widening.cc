@@ -32,8 +32,10 @@ bool holdsDigits(const DataType& decimal, int precision, int scale) {
 
 // The type that a field of a schema's JSON names.
 DataTypePtr parseType(const Json& type) {
-  const Json schema = {{"type", "struct"},
-                       {"fields", Json::array({{{"name", "value"}, {"type", type}, {"nullable", true}, {"metadata", Json::object()}}})}};
+  const Json schema = {
+      {"type", "struct"},
+      {"fields",
+       Json::array({{{"name", "value"}, {"type", type}, {"nullable", true}, {"metadata", Json::object()}}})}};
   return parseSchemaJson(schema.dump())->fields()[0].type;
 }
 
@@ -50,13 +52,15 @@ void checkField(const StructField& field, const std::string& column, std::string
   const Json& changes = metadata["delta.typeChanges"];
   if (!changes.is_array()) throwBroken(column, table);
   for (const Json& change : changes) {
-    if (!change.is_object() || !change.contains("fromType") || !change.contains("toType")) throwBroken(column, table);
+    if (!change.is_object() || !change.contains("fromType") || !change.contains("toType"))
+      throwBroken(column, table);
     const DataTypePtr from = parseType(change["fromType"]);
     const DataTypePtr to = parseType(change["toType"]);
     if (isSupportedTypeChange(*from, *to)) continue;
     throw Error("DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA",
-                "The Delta table " + std::string(table) + " cannot be read: its column " + column + " was changed from " +
-                    from->sqlString() + " to " + to->sqlString() + ", which no reader supports.",
+                "The Delta table " + std::string(table) + " cannot be read: its column " + column +
+                    " was changed from " + from->sqlString() + " to " + to->sqlString() +
+                    ", which no reader supports.",
                 {{"fieldName", column}, {"fromType", from->sqlString()}, {"toType", to->sqlString()}});
   }
 }

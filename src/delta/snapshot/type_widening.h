@@ -1,4 +1,5 @@
-// Columns whose type was widened (the features typeWidening and typeWidening-preview): which changes a reader can undo.
+// Columns whose type was widened (the features typeWidening and typeWidening-preview): which changes a reader
+// can undo.
 #pragma once
 
 #include <string_view>
@@ -8,8 +9,8 @@
 namespace thalweg::delta {
 
 // Whether values stored under `from` can be read as `to` by the protocol's list: wider integers, float to
-// double, integers of 32 bits to double, decimals with as many digits on both sides, integers to decimals that
-// hold all of them, date to timestamp_ntz.
+// double, integers of 32 bits to double, decimals with as many digits on both sides, integers to decimals
+// that hold all of them, date to timestamp_ntz.
 bool isSupportedTypeChange(const DataType& from, const DataType& to);
 
 // Reads the field metadata delta.typeChanges at every depth. Throws Error

@@ -19,14 +19,16 @@ struct Bound {
 std::optional<int64_t> versionBound(const Options& options, const std::string& name) {
   const auto text = options.get(name);
   if (!text) return std::nullopt;
-  const auto version =
-      parseIntegral(*text, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max() - 1, false);
+  const auto version = parseIntegral(*text, std::numeric_limits<int64_t>::min(),
+                                     std::numeric_limits<int64_t>::max() - 1, false);
   if (version) return version;
-  throw Error("DELTA_VERSION_INVALID", "The option " + name + " is '" + *text + "', which is no version number.",
+  throw Error("DELTA_VERSION_INVALID",
+              "The option " + name + " is '" + *text + "', which is no version number.",
               {{"version", *text}});
 }
 
-std::optional<Bound> startBound(const delta::Snapshot& newest, const Options& options, const std::string& timeZone) {
+std::optional<Bound> startBound(const delta::Snapshot& newest, const Options& options,
+                                const std::string& timeZone) {
   if (const auto version = versionBound(options, "startingVersion")) return Bound{*version, std::nullopt};
   const auto text = options.get("startingTimestamp");
   if (!text) return std::nullopt;
@@ -34,7 +36,8 @@ std::optional<Bound> startBound(const delta::Snapshot& newest, const Options& op
   return Bound{delta::firstVersionSince(newest, timeMs), timeMs};
 }
 
-std::optional<Bound> endBound(const delta::Snapshot& newest, const Options& options, const std::string& timeZone) {
+std::optional<Bound> endBound(const delta::Snapshot& newest, const Options& options,
+                              const std::string& timeZone) {
   if (const auto version = versionBound(options, "endingVersion")) return Bound{*version, std::nullopt};
   const auto text = options.get("endingTimestamp");
   if (!text) return std::nullopt;
@@ -49,8 +52,8 @@ void checkRange(const Bound& start, const std::optional<Bound>& end) {
   const bool between = start.timestampMs && end->timestampMs && end->version == start.version - 1;
   if (!timesGoBack && (between || end->version >= start.version)) return;
   throw Error("DELTA_INVALID_CDC_RANGE",
-              fmt::format("The changes are asked for from version {} to version {}, which is before it.", start.version,
-                          end->version),
+              fmt::format("The changes are asked for from version {} to version {}, which is before it.",
+                          start.version, end->version),
               {{"start", std::to_string(start.version)}, {"end", std::to_string(end->version)}});
 }
 
@@ -77,8 +80,8 @@ ChangeFeedTable::ChangeFeedTable(std::shared_ptr<delta::DeltaLog> log, delta::Sn
       reading_(std::move(reading)),
       first_(first),
       last_(last),
-      scan_(DeltaScan::make(delta::makeTableLayout(reading_->table(), reading_->metadata(), reading_->schema(),
-                                                   std::move(resolve)),
+      scan_(DeltaScan::make(delta::makeTableLayout(reading_->table(), reading_->metadata(),
+                                                   reading_->schema(), std::move(resolve)),
                             reading_->metadata(), DeltaScan::Columns::Changes)) {}
 
 std::vector<SplitPtr> ChangeFeedTable::planScan(const std::vector<ScanPredicate>& predicates) const {
@@ -99,9 +102,9 @@ std::string ChangeFeedTable::description() const {
                      last_ ? std::to_string(*last_) : "the newest");
 }
 
-std::shared_ptr<Table> openChangeFeed(const std::shared_ptr<delta::DeltaLog>& log, const DeltaAddress& address,
-                                      const Options& options, const std::string& timeZone,
-                                      delta::AddressResolver resolve) {
+std::shared_ptr<Table> openChangeFeed(const std::shared_ptr<delta::DeltaLog>& log,
+                                      const DeltaAddress& address, const Options& options,
+                                      const std::string& timeZone, delta::AddressResolver resolve) {
   if (address.travels() || asksForVersion(options)) {
     throw Error("DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS",
                 "Changes are read between versions, not at one: give startingVersion and endingVersion.");
@@ -113,10 +116,11 @@ std::shared_ptr<Table> openChangeFeed(const std::shared_ptr<delta::DeltaLog>& lo
   }
   const auto end = endBound(*newest, options, timeZone);
   if (start->version > newest->version()) {
-    throw Error("DELTA_CDC_START_VERSION_AFTER_LATEST",
-                fmt::format("The changes are asked for from version {} on, but the newest version of {} is {}.",
-                            start->version, newest->table().uri(), newest->version()),
-                {{"start", std::to_string(start->version)}, {"latest", std::to_string(newest->version())}});
+    throw Error(
+        "DELTA_CDC_START_VERSION_AFTER_LATEST",
+        fmt::format("The changes are asked for from version {} on, but the newest version of {} is {}.",
+                    start->version, newest->table().uri(), newest->version()),
+        {{"start", std::to_string(start->version)}, {"latest", std::to_string(newest->version())}});
   }
   checkRange(*start, end);
   if (end && end->version < start->version)

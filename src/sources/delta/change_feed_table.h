@@ -17,8 +17,8 @@ namespace thalweg {
 class ChangeFeedTable : public Table {
  public:
   // `reading` is the version whose schema the rows have; no `first`: no rows.
-  ChangeFeedTable(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr reading, std::optional<int64_t> first,
-                  std::optional<int64_t> last, delta::AddressResolver resolve);
+  ChangeFeedTable(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr reading,
+                  std::optional<int64_t> first, std::optional<int64_t> last, delta::AddressResolver resolve);
 
   const SchemaPtr& schema() const override { return scan_->schema; }
   // Throws Error as delta::readChanges. Files of partitions that no row of can match are left out.
@@ -34,11 +34,11 @@ class ChangeFeedTable : public Table {
 };
 
 // By the options startingVersion or startingTimestamp, and endingVersion or endingTimestamp. Throws Error
-// DELTA_NO_START_FOR_CDC_READ, DELTA_VERSION_INVALID, DELTA_TIMESTAMP_INVALID, DELTA_CDC_START_VERSION_AFTER_LATEST,
-// DELTA_INVALID_CDC_RANGE, DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS, and the errors of openDeltaTable and of times
-// that no version has.
-std::shared_ptr<Table> openChangeFeed(const std::shared_ptr<delta::DeltaLog>& log, const DeltaAddress& address,
-                                      const Options& options, const std::string& timeZone,
-                                      delta::AddressResolver resolve);
+// DELTA_NO_START_FOR_CDC_READ, DELTA_VERSION_INVALID, DELTA_TIMESTAMP_INVALID,
+// DELTA_CDC_START_VERSION_AFTER_LATEST, DELTA_INVALID_CDC_RANGE, DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS, and the
+// errors of openDeltaTable and of times that no version has.
+std::shared_ptr<Table> openChangeFeed(const std::shared_ptr<delta::DeltaLog>& log,
+                                      const DeltaAddress& address, const Options& options,
+                                      const std::string& timeZone, delta::AddressResolver resolve);
 
 }  // namespace thalweg

@@ -10,7 +10,7 @@
 #include "sources/delta/commit_feed.h"
 #include "sources/delta/delta_scan.h"
 #include "sources/delta/delta_source_offset.h"
-#include "sources/delta/delta_table.h"
+#include "sources/delta/delta_time_travel.h"
 #include "sources/delta/initial_files.h"
 #include "sources/delta/stream_guard.h"
 #include "sources/delta/stream_start.h"
@@ -177,8 +177,8 @@ std::optional<delta::Metadata> DeltaStreamSource::metadataAt(int64_t version) co
   try {
     return delta::metadataAt(*log_, version);
   } catch (const Error& error) {
-    logWarn("the stream over {} starts at version {}, whose schema is not known any more: {}", log_->table().uri(), version,
-            error.message());
+    logWarn("the stream over {} starts at version {}, whose schema is not known any more: {}",
+            log_->table().uri(), version, error.message());
     return std::nullopt;
   }
 }
@@ -333,7 +333,7 @@ std::vector<SplitPtr> DeltaStreamSource::plan(const std::optional<SourceOffset>&
                                               const SourceOffset& endText) {
   const DeltaSourceOffset end = parseOwn(endText);
   DeltaSourceOffset from = start ? parseOwn(*start) : initial();
-  if (from == initial() && !initialIsKept_ && !planned_) from = replayedStart(end);
+  if (initial_ && from == *initial_ && !initialIsKept_ && !planned_) from = replayedStart(end);
   if (end.isBefore(from)) {
     throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
                 fmt::format("The checkpoint's offsets of {} go back, from {} to {}.", description(),
@@ -404,6 +404,15 @@ void DeltaStreamSource::planCommit(const delta::CommitChanges& commit, int64_t a
   for (delta::FileAction& file : wanted) files.push_back({std::move(std::get<delta::AddFile>(file))});
 }
 
+// As Delta says it of a stream: there is nothing yet that has a schema.
+delta::SnapshotPtr requireStreamedTable(delta::DeltaLog& log) {
+  delta::SnapshotPtr snapshot = log.update();
+  if (snapshot && !snapshot->schema()->fields().empty()) return snapshot;
+  throw Error("DELTA_SCHEMA_NOT_SET",
+              "There is no Delta table with columns at " + log.table().uri() +
+                  " to stream from: write to it, or make it with CREATE TABLE, first.");
+}
+
 }  // namespace
 
 StreamSchema deltaStreamSchema(delta::DeltaLog& log, const ReadDefinition& read) {
@@ -414,7 +423,7 @@ StreamSchema deltaStreamSchema(delta::DeltaLog& log, const ReadDefinition& read)
         "A stream reads a table as it goes on, so it cannot be at one version: give startingVersion or "
         "startingTimestamp instead.");
   }
-  const delta::SnapshotPtr snapshot = requireDeltaTable(log);
+  const delta::SnapshotPtr snapshot = requireStreamedTable(log);
   if (read.userSchema && !equals(*read.userSchema, *snapshot->schema())) {
     throw Error("DELTA_READ_SOURCE_SCHEMA_CONFLICT",
                 "The schema that the stream is to be read with is not the Delta table's, " +
@@ -432,7 +441,7 @@ std::unique_ptr<StreamSource> openDeltaStream(std::shared_ptr<delta::DeltaLog> l
                                               const ReadDefinition& read, const StreamSourceContext& context,
                                               delta::AddressResolver resolve) {
   const DeltaStreamOptions options = DeltaStreamOptions::parse(read.options);
-  delta::SnapshotPtr snapshot = requireDeltaTable(*log);
+  delta::SnapshotPtr snapshot = requireStreamedTable(*log);
   auto source = std::make_unique<DeltaStreamSource>(std::move(log), std::move(snapshot), options, context,
                                                     std::move(resolve));
   if (context.schema && !equals(*context.schema, *source->schema())) {

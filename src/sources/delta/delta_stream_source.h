@@ -10,8 +10,8 @@
 
 namespace thalweg {
 
-// The schema as load() shows it. Throws Error PATH_NOT_FOUND and DELTA_TABLE_NOT_FOUND where there is no
-// table, DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS where the path or the options name one version,
+// The schema as load() shows it. Throws Error DELTA_SCHEMA_NOT_SET where there is no table,
+// DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS where the path or the options name one version,
 // DELTA_READ_SOURCE_SCHEMA_CONFLICT for a user's schema that is not the table's.
 StreamSchema deltaStreamSchema(delta::DeltaLog& log, const ReadDefinition& read);
 
