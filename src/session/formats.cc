@@ -10,6 +10,9 @@
 #include "sinks/delta/delta_batch_write.h"
 #include "sinks/delta/delta_stream_sink.h"
 #include "sinks/noop/noop_sink.h"
+#include "sources/delta/change_feed_table.h"
+#include "sources/delta/delta_stream_options.h"
+#include "sources/delta/delta_stream_source.h"
 #include "sources/delta/delta_table.h"
 #include "sources/files/file_source.h"
 #include "sources/files/json_records.h"
@@ -57,7 +60,16 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs) {
     refuseUserSchema(read, "delta");
     const DeltaAddress address = parseDeltaAddress(onlyPath(read, "delta"));
     auto resolve = [&files](std::string_view uri) { return files.resolve(uri); };
-    return openDeltaTable(logs->get(files.resolve(address.path)), address, read.options, read.timeZone, resolve);
+    const auto log = logs->get(files.resolve(address.path));
+    if (readsChangeFeed(read.options)) return openChangeFeed(log, address, read.options, read.timeZone, resolve);
+    return openDeltaTable(log, address, read.options, read.timeZone, resolve);
+  };
+  format.streamSchema = [logs](const ReadDefinition& read, const FileSystemRegistry& files) {
+    return deltaStreamSchema(*logs->get(files.resolve(parseDeltaAddress(onlyPath(read, "delta")).path)), read);
+  };
+  format.openStream = [logs](const ReadDefinition& read, const FileSystemRegistry& files, const StreamSourceContext& context) {
+    auto resolve = [&files](std::string_view uri) { return files.resolve(uri); };
+    return openDeltaStream(logs->get(files.resolve(onlyPath(read, "delta"))), read, context, resolve);
   };
   format.openStreamSink = [logs](const WriteDefinition& write, const FileSystemRegistry& files) -> std::unique_ptr<StreamSink> {
     DeltaWriteOptions options = DeltaWriteOptions::parse(write.options, write.partitionColumns);

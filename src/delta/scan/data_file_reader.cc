@@ -26,6 +26,13 @@ ParquetReadOptions::ColumnMatching matchingOf(ColumnMappingMode mode) {
   throw internalError("unknown column mapping mode");
 }
 
+std::shared_ptr<arrow::Array> positionsInFile(int64_t first, const arrow::Int64Array* wanted, int64_t count) {
+  std::vector<int64_t> positions(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i)
+    positions[static_cast<size_t>(i)] = first + (wanted ? wanted->Value(i) : i);
+  return std::make_shared<arrow::Int64Array>(count, arrow::Buffer::FromVector(std::move(positions)));
+}
+
 }  // namespace
 
 DataFileReader::DataFileReader(TableLayoutPtr layout, AddFile file, DataFileReadOptions options)
@@ -47,8 +54,9 @@ DataFileReader::DataFileReader(TableLayoutPtr layout, AddFile file, DataFileRead
       stored.push_back(physical);
     }
   }
+  if (options_.rowPositions) logical.push_back({"row_index", longType(), false, ""});
   schema_ = toArrowSchema(*DataType::structOf(std::move(logical)));
-  if (file_.deletionVector)
+  if (file_.deletionVector && !options_.onlyRows)
     deleted_ = readDeletionVector(layout_->table, *file_.deletionVector, [this](std::string_view address) {
       return locateFile(*layout_, std::string(address));
     });
@@ -61,24 +69,38 @@ DataFileReader::DataFileReader(TableLayoutPtr layout, AddFile file, DataFileRead
       *location.fileSystem, location.path, DataType::structOf(std::move(stored)), std::move(readOptions));
 }
 
+// Relative to `first`; null where all of them are.
+std::shared_ptr<arrow::Int64Array> DataFileReader::wantedRows(int64_t first, int64_t count) const {
+  if (!options_.onlyRows) return deleted_ ? deleted_->liveRows(first, count) : nullptr;
+  std::vector<int64_t> rows = options_.onlyRows->rowsWithin(first, count);
+  const auto size = static_cast<int64_t>(rows.size());
+  if (size == count) return nullptr;
+  return std::make_shared<arrow::Int64Array>(size, arrow::Buffer::FromVector(std::move(rows)));
+}
+
 std::shared_ptr<arrow::RecordBatch> DataFileReader::next() {
   while (true) {
     if (options_.cancellation) options_.cancellation->throwIfCancelled();
     const ParquetBatch batch = reader_->next();
     if (!batch.rows) return nullptr;
-    const auto live = deleted_ ? deleted_->liveRows(batch.firstRowIndex, batch.rows->num_rows()) : nullptr;
-    if (!live) return assemble(*batch.rows);
-    if (live->length() == 0) continue;
-    if (batch.rows->num_columns() == 0) {
-      return assemble(*arrow::RecordBatch::Make(batch.rows->schema(), live->length(), arrow::ArrayVector()));
+    const auto wanted = wantedRows(batch.firstRowIndex, batch.rows->num_rows());
+    if (wanted && wanted->length() == 0) continue;
+    std::shared_ptr<arrow::RecordBatch> rows = batch.rows;
+    if (wanted && rows->num_columns() == 0) {
+      rows = arrow::RecordBatch::Make(rows->schema(), wanted->length(), arrow::ArrayVector());
+    } else if (wanted) {
+      rows = valueOrThrow(
+                 arrow::compute::Take(rows, wanted->data(), arrow::compute::TakeOptions::NoBoundsCheck()))
+                 .record_batch();
     }
-    const arrow::Datum taken =
-        valueOrThrow(arrow::compute::Take(batch.rows, live->data(), arrow::compute::TakeOptions::NoBoundsCheck()));
-    return assemble(*taken.record_batch());
+    return assemble(*rows, options_.rowPositions
+                               ? positionsInFile(batch.firstRowIndex, wanted.get(), rows->num_rows())
+                               : nullptr);
   }
 }
 
-std::shared_ptr<arrow::RecordBatch> DataFileReader::assemble(const arrow::RecordBatch& stored) const {
+std::shared_ptr<arrow::RecordBatch> DataFileReader::assemble(
+    const arrow::RecordBatch& stored, const std::shared_ptr<arrow::Array>& positions) const {
   arrow::ArrayVector columns;
   for (size_t i = 0; i < storedColumns_.size(); ++i) {
     const auto& type = schema_->field(static_cast<int>(i))->type();
@@ -90,6 +112,7 @@ std::shared_ptr<arrow::RecordBatch> DataFileReader::assemble(const arrow::Record
     THALWEG_ASSERT(data != nullptr);
     columns.push_back(arrow::MakeArray(data));
   }
+  if (positions) columns.push_back(positions);
   return arrow::RecordBatch::Make(schema_, stored.num_rows(), std::move(columns));
 }
 

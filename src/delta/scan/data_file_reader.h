@@ -18,6 +18,11 @@ struct DataFileReadOptions {
   int64_t batchRows = 65536;
   arrow::MemoryPool* memoryPool = nullptr;
   const CancellationToken* cancellation = nullptr;
+  // Where given: the rows at these positions, in place of those that the deletion vector leaves (how readers
+  // of changes see a vector that a commit changed).
+  std::shared_ptr<const DeletedRows> onlyRows = nullptr;
+  // One more column at the end, `row_index`: each row's position in the file (long).
+  bool rowPositions = false;
 };
 
 // Partition columns are filled in from the log, columns that the file lacks are null, rows of its deletion
@@ -30,7 +35,9 @@ class DataFileReader {
   std::shared_ptr<arrow::RecordBatch> next();
 
  private:
-  std::shared_ptr<arrow::RecordBatch> assemble(const arrow::RecordBatch& stored) const;
+  std::shared_ptr<arrow::Int64Array> wantedRows(int64_t first, int64_t count) const;
+  std::shared_ptr<arrow::RecordBatch> assemble(const arrow::RecordBatch& stored,
+                                               const std::shared_ptr<arrow::Array>& positions) const;
 
   TableLayoutPtr layout_;
   AddFile file_;

@@ -151,6 +151,20 @@ std::shared_ptr<const DeletedRows> DeletedRows::with(std::span<const int64_t> ro
   return std::shared_ptr<const DeletedRows>(new DeletedRows(std::move(bitmaps)));
 }
 
+std::shared_ptr<const DeletedRows> DeletedRows::without(const DeletedRows& rows) const {
+  auto bitmaps = std::make_unique<Bitmaps>();
+  for (const auto& [key, bitmap] : bitmaps_->byHighBits) {
+    const auto other = rows.bitmaps_->byHighBits.find(key);
+    RoaringPointer rest(other == rows.bitmaps_->byHighBits.end()
+                            ? roaring_bitmap_copy(bitmap.get())
+                            : roaring_bitmap_andnot(bitmap.get(), other->second.get()));
+    if (!rest) throw std::bad_alloc();
+    if (!roaring_bitmap_is_empty(rest.get())) bitmaps->byHighBits.emplace(key, std::move(rest));
+  }
+  bitmaps->count();
+  return std::shared_ptr<const DeletedRows>(new DeletedRows(std::move(bitmaps)));
+}
+
 std::string DeletedRows::serialize() const {
   std::string blob;
   const auto put = [&](auto value) { blob.append(reinterpret_cast<const char*>(&value), sizeof value); };
@@ -184,8 +198,8 @@ std::vector<int64_t> DeletedRows::rows() const {
   return rows;
 }
 
-std::shared_ptr<arrow::Int64Array> DeletedRows::liveRows(int64_t first, int64_t count) const {
-  std::vector<int64_t> deleted;
+std::vector<int64_t> DeletedRows::rowsWithin(int64_t first, int64_t count) const {
+  std::vector<int64_t> within;
   const int64_t end = first + count;
   for (const auto& [key, bitmap] : bitmaps_->byHighBits) {
     const int64_t base = int64_t{key} << 32;
@@ -196,9 +210,14 @@ std::shared_ptr<arrow::Int64Array> DeletedRows::liveRows(int64_t first, int64_t 
                                                static_cast<uint32_t>(std::max<int64_t>(first - base, 0)));
     for (; iterator.has_value && base + iterator.current_value < end;
          roaring_advance_uint32_iterator(&iterator)) {
-      deleted.push_back(base + iterator.current_value - first);
+      within.push_back(base + iterator.current_value - first);
     }
   }
+  return within;
+}
+
+std::shared_ptr<arrow::Int64Array> DeletedRows::liveRows(int64_t first, int64_t count) const {
+  const std::vector<int64_t> deleted = rowsWithin(first, count);
   if (deleted.empty()) return nullptr;
   std::vector<int64_t> live;
   live.reserve(static_cast<size_t>(count) - deleted.size());

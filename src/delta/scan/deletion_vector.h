@@ -27,6 +27,8 @@ class DeletedRows {
 
   // These rows and those, which are not negative and may be in it already.
   std::shared_ptr<const DeletedRows> with(std::span<const int64_t> rows) const;
+  // These rows that are not among those.
+  std::shared_ptr<const DeletedRows> without(const DeletedRows& rows) const;
   // The form that parse() reads.
   std::string serialize() const;
 
@@ -37,6 +39,8 @@ class DeletedRows {
   // Of the rows [first, first + count): the positions, relative to first, of those that live; null where all
   // of them do.
   std::shared_ptr<arrow::Int64Array> liveRows(int64_t first, int64_t count) const;
+  // The opposite: the positions, relative to first, of those that are in the set, ascending.
+  std::vector<int64_t> rowsWithin(int64_t first, int64_t count) const;
 
  private:
   struct Bitmaps;

@@ -29,7 +29,8 @@ TEST(Z85, DecodesTheRfcsExample) {
   EXPECT_EQ(decodeZ85("HelloWorld"), bytesOf({0x86, 0x4F, 0xD2, 0x6F, 0xB5, 0x59, 0xF7, 0x5B}));
   EXPECT_FALSE(decodeZ85("Hello1"));
   EXPECT_FALSE(decodeZ85("Hell~"));
-  EXPECT_FALSE(decodeZ85("#####")) << "more than 32 bits";
+  EXPECT_EQ(decodeZ85("#####"), bytesOf({0x08, 0x78, 0x0E, 0xC4}))
+      << "more than 32 bits: the upper ones are dropped";
 }
 
 TEST(Z85, EncodesTheRfcsExampleAndPadsWithZeros) {
@@ -67,6 +68,17 @@ TEST(DeletionVector, GivesTheLiveRows) {
   ASSERT_TRUE(live);
   EXPECT_EQ(live->ToString(), "[\n  0,\n  3\n]");
   EXPECT_FALSE(rows->liveRows(5, 100));
+}
+
+TEST(DeletionVector, GivesItsOwnRowsAndDifferences) {
+  const int64_t few[] = {1, 5, int64_t{7} << 32};
+  const int64_t more[] = {5, int64_t{9} << 32};
+  const auto left = DeletedRows::none()->with(few);
+  const auto right = DeletedRows::none()->with(more);
+  EXPECT_EQ(left->rowsWithin(0, 6), (std::vector<int64_t>{1, 5}));
+  EXPECT_EQ(left->rowsWithin(2, 3), (std::vector<int64_t>{}));
+  EXPECT_EQ(left->without(*right)->rows(), (std::vector<int64_t>{1, int64_t{7} << 32}));
+  EXPECT_EQ(left->without(*left)->cardinality(), 0);
 }
 
 TEST(DeletionVector, CutAndTwistedBytesAreErrors) {

@@ -41,6 +41,16 @@ TableLayoutPtr makeTableLayout(Location table, const Metadata& metadata, SchemaP
   return layout;
 }
 
+TableLayoutPtr withStoredColumns(const TableLayout& layout, const std::vector<StructField>& columns) {
+  auto wider = std::make_shared<TableLayout>(layout);
+  for (SchemaPtr* schema : {&wider->schema, &wider->physicalSchema}) {
+    std::vector<StructField> fields = (*schema)->fields();
+    fields.insert(fields.end(), columns.begin(), columns.end());
+    *schema = DataType::structOf(std::move(fields));
+  }
+  return wider;
+}
+
 Location locateFile(const TableLayout& layout, const std::string& logPath) {
   const std::string& root = layout.table.path;
   // A plain absolute path is encoded like a relative one; a URI is decoded by the resolver.

@@ -30,6 +30,10 @@ using TableLayoutPtr = std::shared_ptr<const TableLayout>;
 TableLayoutPtr makeTableLayout(Location table, const Metadata& metadata, SchemaPtr schema,
                                AddressResolver resolve = {});
 
+// The layout with more columns at the end that files may have under these very names: they are no columns of
+// the table.
+TableLayoutPtr withStoredColumns(const TableLayout& layout, const std::vector<StructField>& columns);
+
 // Where a data file lies: the log's path decoded, relative ones below the table (never outside: Error
 // DELTA_STATE_RECOVER_ERROR), absolute ones through the resolver.
 Location locateFile(const TableLayout& layout, const std::string& logPath);

@@ -46,7 +46,6 @@ std::optional<std::string> decodeZ85(std::string_view text) {
       if (digit < 0) return std::nullopt;
       value = value * 85 + static_cast<uint64_t>(digit);
     }
-    if (value > 0xFFFFFFFF) return std::nullopt;
     for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift & 0xFF);
   }
   return bytes;

@@ -209,6 +209,9 @@ bool FileRecord::hasDeletionVector() const {
 int64_t FileRecord::sizeBytes() const {
   return Unpacker(bytes_).header.size;
 }
+int64_t FileRecord::modificationTime() const {
+  return Unpacker(bytes_).header.time;
+}
 int64_t FileRecord::deletionTimestamp() const {
   return Unpacker(bytes_).header.time;
 }

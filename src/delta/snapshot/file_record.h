@@ -32,6 +32,7 @@ class FileRecord {
   int64_t sizeBytes() const;  // the data file's size; 0 where a remove has none
   std::string_view logPath() const;
   std::string dvUniqueId() const;     // empty where there is no vector
+  int64_t modificationTime() const;   // ms; of adds
   int64_t deletionTimestamp() const;  // ms; of removes, 0 where absent (it counts as expired)
   bool hasDeletionVector() const;
 

@@ -31,9 +31,7 @@ Location local(const fs::path& path) {
 
 // Features that are refused for now, by their manifest names.
 bool isRefused(const json& protocol) {
-  static const std::set<std::string> kRefused = {
-      "typeWidening",        "typeWidening-preview",     "variantType",
-      "variantType-preview", "variantShredding-preview", "catalogManaged"};
+  static const std::set<std::string> kRefused = {"catalogManaged"};
   if (!protocol.is_object() || !protocol.contains("readerFeatures") || protocol["readerFeatures"].is_null())
     return false;
   for (const json& name : protocol["readerFeatures"]) {

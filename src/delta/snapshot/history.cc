@@ -174,6 +174,39 @@ std::vector<CommitTime> readCommitTimes(const Snapshot& snapshot) {
   return times;
 }
 
+std::vector<CommitTime> readFileTimes(FileSystem& fileSystem, const std::string& logPath, int64_t first,
+                                      int64_t last) {
+  // As far back as Delta looks for times that do not rise.
+  constexpr int64_t kBefore = 100;
+  std::vector<FileInfo> commits = listCommits(fileSystem, logPath, std::max<int64_t>(first - kBefore, 0));
+  std::erase_if(commits, [&](const FileInfo& commit) { return versionOf(commit) > last; });
+  std::vector<CommitTime> times = risingTimes(commits);
+  std::erase_if(times, [&](const CommitTime& time) { return time.version < first; });
+  return times;
+}
+
+namespace {
+
+[[noreturn]] void throwAfterNewest(const Snapshot& newest, int64_t timestampMs, int64_t newestTimeMs) {
+  throw Error("DELTA_TIMESTAMP_GREATER_THAN_COMMIT",
+              "The time " + timeText(timestampMs) + " UTC is after the newest version of the Delta table " +
+                  newest.table().path + ", which is of " + timeText(newestTimeMs) + " UTC.",
+              {{"providedTimestamp", timeText(timestampMs)},
+               {"lastCommitTimestamp", timeText(newestTimeMs)},
+               {"maximumTimestamp", timeText(newestTimeMs)}});
+}
+
+}  // namespace
+
+int64_t firstVersionSince(const Snapshot& newest, int64_t timestampMs) {
+  const std::vector<CommitTime> times = readCommitTimes(newest);
+  const auto found =
+      std::lower_bound(times.begin(), times.end(), timestampMs,
+                       [](const CommitTime& time, int64_t value) { return time.timestampMs < value; });
+  if (found != times.end()) return found->version;
+  throwAfterNewest(newest, timestampMs, times.empty() ? newest.timestampMs() : times.back().timestampMs);
+}
+
 int64_t versionAtTimestamp(const Snapshot& newest, int64_t timestampMs, OutOfRange outOfRange) {
   const auto earliest = earliestRecreatableVersion(*newest.table().fileSystem, newest.logPath());
   std::vector<CommitTime> times = readCommitTimes(newest);
@@ -190,8 +223,7 @@ int64_t versionAtTimestamp(const Snapshot& newest, int64_t timestampMs, OutOfRan
                        [](int64_t value, const CommitTime& time) { return value < time.timestampMs; });
   const Error::Parameters parameters = {{"userTimestamp", timeText(timestampMs)},
                                         {"commitTs", timeText(times.front().timestampMs)},
-                                        {"lastCommitTs", timeText(times.back().timestampMs)},
-                                        {"timestampString", timeText(times.back().timestampMs)}};
+                                        {"timestampString", timeText(times.front().timestampMs)}};
   if (after == times.begin()) {
     if (outOfRange == OutOfRange::Clamp) return times.front().version;
     throw Error("DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION",
@@ -201,10 +233,7 @@ int64_t versionAtTimestamp(const Snapshot& newest, int64_t timestampMs, OutOfRan
                 parameters);
   }
   if (after == times.end() && timestampMs > times.back().timestampMs && outOfRange == OutOfRange::Throw) {
-    throw Error("DELTA_TIMESTAMP_GREATER_THAN_COMMIT",
-                "The time " + timeText(timestampMs) + " UTC is after the newest version of the Delta table " +
-                    newest.table().path + ", which is of " + timeText(times.back().timestampMs) + " UTC.",
-                parameters);
+    throwAfterNewest(newest, timestampMs, times.back().timestampMs);
   }
   return std::prev(after)->version;
 }

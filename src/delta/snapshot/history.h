@@ -46,6 +46,11 @@ struct CommitTime {
 // them on (`snapshot`, the newest, says which).
 std::vector<CommitTime> readCommitTimes(const Snapshot& snapshot);
 
+// The times of the commits [first, last] that the log has, by their files' modification times alone, made to
+// rise as above over the commits before them.
+std::vector<CommitTime> readFileTimes(FileSystem& fileSystem, const std::string& logPath, int64_t first,
+                                      int64_t last);
+
 enum class OutOfRange { Throw, Clamp };
 
 // The newest version whose time is at or before `timestampMs`. Throws Error
@@ -53,6 +58,10 @@ enum class OutOfRange { Throw, Clamp };
 // DELTA_TIMESTAMP_GREATER_THAN_COMMIT after the newest one; Clamp gives the nearest version instead.
 int64_t versionAtTimestamp(const Snapshot& newest, int64_t timestampMs,
                            OutOfRange outOfRange = OutOfRange::Throw);
+
+// The oldest version still in the log whose time is at or after `timestampMs`: where readers of changes
+// start. Throws Error DELTA_TIMESTAMP_GREATER_THAN_COMMIT after the newest one.
+int64_t firstVersionSince(const Snapshot& newest, int64_t timestampMs);
 
 // DESCRIBE DETAIL.
 struct TableDetail {

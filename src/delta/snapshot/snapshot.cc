@@ -3,6 +3,7 @@
 #include "common/error.h"
 #include "delta/actions/action_reader.h"
 #include "delta/snapshot/table_features.h"
+#include "delta/snapshot/type_widening.h"
 
 namespace thalweg::delta {
 
@@ -110,6 +111,8 @@ SnapshotPtr SnapshotBuilder::finish(int64_t nowMs) && {
   if (metadataChanged_ || !state_.schema) {
     state_.schema = state_.metadata.schema();
     requirePartitionColumns(state_.metadata, *state_.schema, state_.table.path);
+    if (supportsFeature(state_.protocol, "typeWidening") || supportsFeature(state_.protocol, "typeWidening-preview"))
+      checkTypeChanges(*state_.schema, state_.table.path);
   }
   if (transactions_) state_.transactions = std::move(transactions_);
   if (domains_) state_.domains = std::move(domains_);

@@ -206,11 +206,11 @@ TEST(TableFeatures, ReadingRefusesUnknownReaderFeaturesByName) {
                {"whatever"}),
       "t"));
   try {
-    checkReadable(features({"deletionVectors", "typeWidening", "fromTheFuture"}, {}), "t");
+    checkReadable(features({"deletionVectors", "catalogManaged", "fromTheFuture"}, {}), "t");
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.condition(), "DELTA_UNSUPPORTED_FEATURES_FOR_READ");
-    EXPECT_EQ(error.parameters().at("unsupported"), "typeWidening, fromTheFuture");
+    EXPECT_EQ(error.parameters().at("unsupported"), "catalogManaged, fromTheFuture");
   }
   EXPECT_EQ(conditionOf([] { checkReadable(legacy(4, 7), "t"); }), "DELTA_INVALID_PROTOCOL_VERSION");
   EXPECT_EQ(conditionOf([] { checkReadable(legacy(3, 6), "t"); }), "DELTA_INVALID_PROTOCOL_VERSION");

@@ -69,6 +69,12 @@ constexpr Feature kFeatures[] = {
        return policy && equalsIgnoreCase(*policy, "v2");
      }},
     {"vacuumProtocolCheck", true, 0, 0, true, Write::Yes, nullptr},
+    {"typeWidening", true, 0, 0, true, Write::No, nullptr},
+    {"typeWidening-preview", true, 0, 0, true, Write::No, nullptr},
+    {"variantType", true, 0, 0, true, Write::No, nullptr},
+    {"variantType-preview", true, 0, 0, true, Write::No, nullptr},
+    {"variantShredding", true, 0, 0, true, Write::No, nullptr},
+    {"variantShredding-preview", true, 0, 0, true, Write::No, nullptr},
     {"domainMetadata", false, 0, 0, true, Write::Yes, nullptr},
     {"inCommitTimestamp", false, 0, 0, true, Write::WhileUnused,
      [](const Metadata& m) { return tableFlag(m, kEnableInCommitTimestamps); }},

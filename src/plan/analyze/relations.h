@@ -38,6 +38,8 @@ class RelationAnalyzer {
   LogicalPtr range(const spark::connect::Relation& relation);
   LogicalPtr sqlText(const spark::connect::Relation& relation);
   LogicalPtr tableFunction(const spark::connect::Relation& relation);
+  static bool isTableChanges(const spark::connect::UnresolvedTableValuedFunction& call);
+  LogicalPtr tableChanges(const spark::connect::UnresolvedTableValuedFunction& call);
   // A generator called in FROM, over the rows of `child`. Without names the columns have the generator's own.
   LogicalPtr generate(const spark::connect::UnresolvedTableValuedFunction& call, const LogicalPtr& child, bool outer,
                       const std::vector<std::string>& names, const std::vector<std::string>& qualifier);

@@ -220,6 +220,7 @@ LogicalPtr RelationAnalyzer::sqlText(const proto::Relation& relation) {
 
 LogicalPtr RelationAnalyzer::tableFunction(const proto::Relation& relation) {
   const auto& call = relation.unresolved_table_valued_function();
+  if (isTableChanges(call)) return tableChanges(call);
   if (!equalsIgnoreCase(call.function_name(), "range")) {
     const LogicalPtr generated = generate(call, singleRow(), false, {}, {});
     // Without the one row's own column.

@@ -4,13 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "common/options.h"
 #include "connector/table.h"
 #include "delta/scan/table_layout.h"
 #include "delta/snapshot/delta_log.h"
+#include "sources/delta/delta_scan.h"
+#include "sources/delta/delta_time_travel.h"
 
 namespace thalweg {
 
@@ -22,7 +22,8 @@ class DeltaTable : public Table {
   explicit DeltaTable(delta::SnapshotPtr snapshot, delta::AddressResolver resolve = {},
                       std::shared_ptr<delta::DeltaLog> log = nullptr);
 
-  const SchemaPtr& schema() const override { return snapshot_->schema(); }
+  const SchemaPtr& schema() const override { return scan_->schema; }
+  int visibleColumns() const override { return scan_->visibleColumns; }
   // Splits of whole files, small ones together; files that no row of can match are left out.
   std::vector<SplitPtr> planScan(const std::vector<ScanPredicate>& predicates) const override;
   std::shared_ptr<Table> latest() const override;
@@ -38,23 +39,17 @@ class DeltaTable : public Table {
   delta::AddressResolver resolve_;
   delta::SnapshotPtr snapshot_;
   delta::TableLayoutPtr layout_;
+  DeltaScanPtr scan_;
 };
 
-// A path with its version in the name: "/data/t@v3", "/data/t@20260115103000000".
-struct DeltaAddress {
-  std::string path;
-  std::optional<int64_t> version;
-  std::optional<int64_t> timestampMs;
-};
-DeltaAddress parseDeltaAddress(std::string_view address);
+// The version that options or the address ask for (travelTo), else the newest. Throws Error
+// PATH_NOT_FOUND where the folder is missing, DELTA_TABLE_NOT_FOUND where it is no Delta table, and as
+// travelTo.
+std::shared_ptr<DeltaTable> openDeltaTable(const std::shared_ptr<delta::DeltaLog>& log,
+                                           const DeltaAddress& address, const Options& options,
+                                           const std::string& timeZone, delta::AddressResolver resolve = {});
 
-// The version that options ask for: versionAsOf, timestampAsOf ("2026-01-15", "2026-01-15 10:00:00[.f]" or
-// with T, in `timeZone` unless the text has an offset), or the address; else the newest. Throws Error
-// DELTA_PATH_DOES_NOT_EXIST where the folder is missing, DELTA_MISSING_DELTA_TABLE where it is no Delta
-// table, DELTA_VERSION_NOT_FOUND and the errors of versionAtTimestamp, INVALID_OPTION where both options are
-// given or do not parse.
-std::shared_ptr<DeltaTable> openDeltaTable(const std::shared_ptr<delta::DeltaLog>& log, const DeltaAddress& address,
-                                           const Options& options, const std::string& timeZone,
-                                           delta::AddressResolver resolve = {});
+// The newest snapshot, or the errors of openDeltaTable.
+delta::SnapshotPtr requireDeltaTable(delta::DeltaLog& log);
 
 }  // namespace thalweg

@@ -1,0 +1,43 @@
+// The options of a Delta table read as a stream.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/options.h"
+#include "sources/delta/exclude_pattern.h"
+
+namespace thalweg {
+
+struct DeltaStreamOptions {
+  // Throws Error DELTA_ILLEGAL_OPTION, DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET,
+  // DELTA_REGEX_OPT_SYNTAX_ERROR; unsupported() for schemaTrackingLocation and withEventTimeOrder.
+  static DeltaStreamOptions parse(const Options& options);
+
+  std::optional<int64_t> startingVersion;
+  bool startLatest = false;
+  std::optional<std::string> startingTimestamp;
+  bool readChangeFeed = false;
+  bool ignoreDeletes = false;
+  bool ignoreChanges = false;  // or the old ignoreFileDeletion
+  bool skipChangeCommits = false;
+  bool failOnDataLoss = true;
+  // What one batch takes; files are unlimited where only bytes are limited.
+  int64_t maxFilesPerTrigger = 1000;
+  int64_t maxBytesPerTrigger = INT64_MAX;
+  std::shared_ptr<const ExcludePattern> exclude;  // null: none
+
+  bool allowsChanges() const { return ignoreChanges || skipChangeCommits; }
+  bool allowsDeletes() const { return allowsChanges() || ignoreDeletes; }
+  bool hasStart() const { return startingVersion || startLatest || startingTimestamp; }
+};
+
+// The option readChangeFeed (or its old name readChangeData). Throws Error DELTA_ILLEGAL_OPTION.
+bool readsChangeFeed(const Options& options);
+
+// "100", "10k", "1g", "5 mb": a positive number of bytes as Spark's settings have it; nothing for other text.
+std::optional<int64_t> parseByteSize(std::string_view text);
+
+}  // namespace thalweg

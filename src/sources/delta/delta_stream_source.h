@@ -1,0 +1,26 @@
+// A Delta table as a stream: its rows as they are, then what its commits add; or its change data feed.
+#pragma once
+
+#include <memory>
+
+#include "connector/registry.h"
+#include "connector/stream_source.h"
+#include "delta/scan/table_layout.h"
+#include "delta/snapshot/delta_log.h"
+
+namespace thalweg {
+
+// The schema as load() shows it. Throws Error DELTA_SCHEMA_NOT_SET where there is no table,
+// DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS where the path or the options name one version,
+// DELTA_READ_SOURCE_SCHEMA_CONFLICT for a user's schema that is not the table's.
+StreamSchema deltaStreamSchema(delta::DeltaLog& log, const ReadDefinition& read);
+
+// Offsets are DeltaSourceOffset's. A batch takes maxFilesPerTrigger files (1000) and stops after
+// maxBytesPerTrigger; the feed's commits that hold change files or deletion vectors are never parted. Polling
+// costs two stats; memory is a batch's files, and eight bytes a file of the first snapshot until it is read.
+// Throws Error as DeltaStreamOptions::parse and StreamGuard.
+std::unique_ptr<StreamSource> openDeltaStream(std::shared_ptr<delta::DeltaLog> log,
+                                              const ReadDefinition& read, const StreamSourceContext& context,
+                                              delta::AddressResolver resolve);
+
+}  // namespace thalweg

@@ -1,0 +1,409 @@
+// Streams over Delta tables: offsets, limits, what they refuse.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "sources/delta/delta_source_offset.h"
+#include "sources/delta/delta_stream_options.h"
+#include "sources/delta/delta_test_support.h"
+
+namespace thalweg {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kSchema =
+    R"({"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}}]})";
+constexpr const char* kWiderSchema =
+    R"({"type":"struct","fields":[{"name":"id","type":"long","nullable":true,"metadata":{}},{"name":"x","type":"string","nullable":true,"metadata":{}}]})";
+
+// A table in memory, written commit by commit; its data files do not exist.
+class TestTable {
+ public:
+  TestTable() { commit({protocol(), metadata()}); }
+
+  static std::string protocol() { return R"({"protocol":{"minReaderVersion":1,"minWriterVersion":2}})"; }
+  static std::string metadata(const std::string& schema = kSchema, const std::string& id = "table-id",
+                              const json& configuration = json::object()) {
+    return json{{"metaData",
+                 {{"id", id},
+                  {"format", {{"provider", "parquet"}, {"options", json::object()}}},
+                  {"schemaString", schema},
+                  {"partitionColumns", json::array()},
+                  {"configuration", configuration}}}}
+        .dump();
+  }
+  static std::string add(const std::string& path, int64_t time = 0, bool dataChange = true,
+                         int64_t size = 100) {
+    return json{{"add",
+                 {{"path", path},
+                  {"partitionValues", json::object()},
+                  {"size", size},
+                  {"modificationTime", time},
+                  {"dataChange", dataChange}}}}
+        .dump();
+  }
+  static std::string remove(const std::string& path, bool dataChange = true) {
+    return json{{"remove", {{"path", path}, {"deletionTimestamp", 0}, {"dataChange", dataChange}}}}.dump();
+  }
+  static std::string change(const std::string& path) {
+    return json{
+        {"cdc", {{"path", path}, {"partitionValues", json::object()}, {"size", 100}, {"dataChange", false}}}}
+        .dump();
+  }
+
+  void commit(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines) text += line + "\n";
+    files_->writeAtomically("/t/_delta_log/" + delta::commitFileName(next_++), text);
+  }
+  void removeCommit(int64_t version) { files_->remove("/t/_delta_log/" + delta::commitFileName(version)); }
+  void dropAndStartAnew() {
+    files_->removeTree("/t");
+    next_ = 0;
+  }
+
+  std::shared_ptr<delta::DeltaLog> log() const {
+    return std::make_shared<delta::DeltaLog>(Location{files_, "/t"});
+  }
+  Location checkpoint() const { return {files_, "/checkpoint"}; }
+  SourceRun run(const Options& options = {}) const { return SourceRun(log(), options, checkpoint()); }
+
+ private:
+  std::shared_ptr<FileSystem> files_ = makeMemoryFileSystem();
+  int64_t next_ = 0;
+};
+
+std::string at(int64_t version, int64_t index, bool initial = false) {
+  return DeltaSourceOffset{"table-id", version, index, initial}.toJson();
+}
+
+TEST(DeltaSourceOffsets, AreDeltasBytes) {
+  const fs::path offsets =
+      fs::path(THALWEG_SHARED_DIR) / "testdata/spark-checkpoints/delta-to-delta/checkpoint/offsets";
+  if (!fs::exists(offsets)) GTEST_SKIP() << "no recorded checkpoints";
+  for (int batch = 0; batch < 9; ++batch) {
+    std::ifstream stream(offsets / std::to_string(batch));
+    std::string line;
+    while (std::getline(stream, line)) {
+    }
+    EXPECT_EQ(DeltaSourceOffset::parse(line).toJson(), line);
+  }
+}
+
+TEST(DeltaSourceOffsets, OtherTextsAreRefused) {
+  const auto condition = [](std::string_view text) {
+    return conditionOf([&] { DeltaSourceOffset::parse(text); });
+  };
+  EXPECT_EQ(condition("x"), "DELTA_INVALID_SOURCE_OFFSET_FORMAT");
+  EXPECT_EQ(condition(R"({"logOffset":3})"), "DELTA_INVALID_SOURCE_OFFSET_FORMAT");
+  const auto with = [](const std::string& form, const std::string& index) {
+    return R"({"sourceVersion":)" + form + R"(,"reservoirId":"i","reservoirVersion":1,"index":)" + index +
+           R"(,"isStartingVersion":false})";
+  };
+  EXPECT_EQ(condition(with("1", "-1")), "");
+  EXPECT_EQ(condition(with("1", "\"a\"")), "DELTA_INVALID_SOURCE_OFFSET_FORMAT");
+  EXPECT_EQ(condition(with("2", "0")), "DELTA_INVALID_SOURCE_VERSION");
+  EXPECT_EQ(condition(with("4", "0")), "DELTA_INVALID_FORMAT_FROM_SOURCE_VERSION");
+  EXPECT_EQ(condition(with("3", "-20")), "UNSUPPORTED_FEATURE.THALWEG")
+      << "a change of schema that a schema log follows";
+  EXPECT_EQ(condition(with("1", "18446744073709551615")), "DELTA_INVALID_SOURCE_OFFSET_FORMAT");
+}
+
+// The recorded query took a file a batch, and its table grew between the runs: each offset must come out as
+// it did.
+TEST(DeltaStream, PlansTheBatchesThatSparkPlanned) {
+  const fs::path fixture = fs::path(THALWEG_SHARED_DIR) / "testdata/spark-checkpoints/delta-to-delta";
+  if (!fs::exists(fixture)) GTEST_SKIP() << "no recorded checkpoints";
+  const fs::path copy = fs::temp_directory_path() / ("thalweg-delta-stream-" + std::to_string(::getpid()));
+  fs::create_directories(copy / "_delta_log");
+  for (const auto& entry : fs::directory_iterator(fixture / "upstream")) {
+    if (entry.path().extension() == ".parquet") fs::copy(entry.path(), copy / entry.path().filename());
+  }
+  const auto log = std::make_shared<delta::DeltaLog>(Location{makeLocalFileSystem(), copy.string()});
+  std::vector<std::string> ends;
+  std::vector<size_t> rows;
+  std::optional<SourceOffset> last;
+  for (int64_t version = 0; version < 5; ++version) {
+    const std::string name = "_delta_log/" + delta::commitFileName(version);
+    fs::copy(fixture / "upstream" / name, copy / name);
+    SourceRun run(log, Options{{"maxFilesPerTrigger", "1"}}, {makeMemoryFileSystem(), "/checkpoint"});
+    if (last) run.goOnFrom(*last);
+    run.source().prepareForAvailableNow();
+    while ((last = run.next())) {
+      ends.push_back(*last);
+      RowTexts texts;
+      readSplits(run.splits(), 5, &texts);
+      rows.push_back(texts.size());
+    }
+    last = ends.back();
+  }
+  fs::remove_all(copy);
+  std::vector<std::string> wanted;
+  for (int batch = 0; batch < 9; ++batch) {
+    std::ifstream stream(fixture / "checkpoint/offsets" / std::to_string(batch));
+    std::string line;
+    for (std::string next; std::getline(stream, next);) line = next;
+    wanted.push_back(line);
+  }
+  EXPECT_EQ(ends, wanted);
+  EXPECT_EQ(rows, (std::vector<size_t>{4, 6, 4, 6, 4, 6, 0, 4, 6})) << "as its progress reports say";
+}
+
+TEST(DeltaStream, TheRowsThatAreThereComeByTimeAndPathThenCommits) {
+  TestTable table;
+  table.commit({TestTable::add("c", 5), TestTable::add("a", 9), TestTable::add("b", 5)});
+  table.commit({TestTable::remove("c"), TestTable::add("d", 1)});
+  SourceRun run = table.run(Options{{"maxFilesPerTrigger", "1"}});
+  EXPECT_EQ(run.next(), at(2, 0, true)) << "d";
+  EXPECT_EQ(run.next(), at(2, 1, true)) << "b";
+  table.commit({TestTable::add("e"), TestTable::add("f")});
+  EXPECT_EQ(run.next(), at(3, -1)) << "a, the last of the snapshot";
+  EXPECT_EQ(run.next(), at(3, 0));
+  EXPECT_EQ(run.next(), at(4, -1));
+  EXPECT_EQ(run.next(), std::nullopt);
+}
+
+TEST(DeltaStream, ABatchSpansTheSnapshotAndCommits) {
+  TestTable table;
+  table.commit({TestTable::add("a"), TestTable::add("b")});
+  SourceRun run = table.run(Options{{"maxFilesPerTrigger", "3"}});
+  run.source().initialOffset();
+  table.commit({TestTable::add("c"), TestTable::add("d")});
+  EXPECT_EQ(run.next(), at(2, 0));
+}
+
+TEST(DeltaStream, AnEmptyTableMakesOneEmptyBatch) {
+  TestTable table;
+  SourceRun run = table.run();
+  EXPECT_EQ(run.next(), at(1, -1));
+  EXPECT_TRUE(run.splits().empty());
+  EXPECT_EQ(run.next(), std::nullopt);
+}
+
+TEST(DeltaStream, BytesAreASoftLimit) {
+  TestTable table;
+  table.commit({TestTable::add("a"), TestTable::add("b"), TestTable::add("c")});
+  SourceRun run = table.run(Options{{"maxBytesPerTrigger", "150b"}, {"startingVersion", "1"}});
+  EXPECT_EQ(run.next(), at(1, 1)) << "the file that passes the limit still comes in";
+  EXPECT_EQ(run.next(), at(2, -1));
+}
+
+TEST(DeltaStream, OnlyChangedDataCounts) {
+  TestTable table;
+  table.commit({TestTable::add("a")});
+  SourceRun run = table.run();
+  run.drain();
+  table.commit({TestTable::remove("a", false), TestTable::add("b", 0, false)});
+  EXPECT_EQ(run.next(), at(3, -1));
+  EXPECT_TRUE(run.splits().empty()) << "files put together hold no new rows";
+}
+
+TEST(DeltaStream, StartsWhereTheOptionsSay) {
+  TestTable table;
+  table.commit({TestTable::add("a")});
+  EXPECT_EQ(table.run(Options{{"startingVersion", "1"}}).source().initialOffset(), at(1, -1));
+  EXPECT_EQ(table.run(Options{{"startingVersion", "latest"}}).source().initialOffset(), at(2, -1));
+  EXPECT_EQ(table.run(Options{{"startingVersion", "2"}}).source().initialOffset(), at(2, -1))
+      << "the next one is waited for";
+  EXPECT_EQ(conditionOf([&] {
+              table.run(Options{{"startingVersion", "3"}}).next();
+            }),
+            "DELTA_VERSION_NOT_FOUND");
+  EXPECT_EQ(conditionOf([&] {
+              table.run(Options{{"startingTimestamp", "2999-01-01"}}).next();
+            }),
+            "DELTA_TIMESTAMP_GREATER_THAN_COMMIT");
+  EXPECT_EQ(conditionOf([&] {
+              table.run(Options{{"startingTimestamp", "soon"}}).next();
+            }),
+            "DELTA_TIMESTAMP_INVALID");
+}
+
+// Killed between the choice of where to begin and the first offset of the query, it begins at the same place.
+TEST(DeltaStream, ARestartBeforeTheFirstBatchBeginsAtTheSamePlace) {
+  TestTable table;
+  const Options options{{"startingVersion", "latest"}};
+  {
+    SourceRun run = table.run(options);
+    EXPECT_EQ(run.next(), std::nullopt);
+  }
+  table.commit({TestTable::add("a")});
+  table.commit({TestTable::add("b")});
+  SourceRun run = table.run(options);
+  EXPECT_EQ(run.source().initialOffset(), at(1, -1));
+  EXPECT_EQ(run.next(), at(3, -1));
+}
+
+// Spark keeps only a first batch's end: its beginning is the snapshot of that version, or of the one before.
+TEST(DeltaStream, AFirstBatchThatSparkPlannedIsReadAgain) {
+  TestTable table;
+  table.commit({TestTable::add("a"), TestTable::add("b")});
+  table.commit({TestTable::add("c")});
+  const auto filesOf = [&](const std::string& end) {
+    SourceRun run = table.run();
+    return run.source().plan(run.source().initialOffset(), end).size();
+  };
+  EXPECT_EQ(filesOf(at(1, 0, true)), 1u);
+  EXPECT_EQ(filesOf(at(2, -1)), 2u);
+  SourceRun latest = table.run(Options{{"startingVersion", "latest"}});
+  EXPECT_EQ(conditionOf([&] { latest.source().plan(latest.source().initialOffset(), at(2, -1)); }),
+            "STREAMING_CHECKPOINT_LOG_CORRUPT");
+}
+
+TEST(DeltaStream, AvailableNowEndsWithWhatWasThere) {
+  TestTable table;
+  table.commit({TestTable::add("a")});
+  SourceRun run = table.run(Options{{"maxFilesPerTrigger", "1"}, {"startingVersion", "0"}});
+  ASSERT_TRUE(run.source().prepareForAvailableNow());
+  EXPECT_EQ(run.next(), at(2, -1));
+  table.commit({TestTable::add("b")});
+  EXPECT_EQ(run.next(), std::nullopt);
+}
+
+TEST(DeltaStream, RemovedRowsEndItUnlessTheOptionsSayOtherwise) {
+  const auto after = [](const std::vector<std::string>& commit, const Options& options) {
+    TestTable table;
+    table.commit({TestTable::add("a"), TestTable::add("b")});
+    SourceRun run = table.run(options);
+    run.drain();
+    table.commit(commit);
+    std::string files;
+    const std::string condition = conditionOf(
+        [&] { files = run.next().value_or("") == at(3, -1) ? std::to_string(run.splits().size()) : ""; });
+    return condition + files;
+  };
+  const std::vector<std::string> deletes = {TestTable::remove("a")};
+  const std::vector<std::string> updates = {TestTable::remove("a"), TestTable::add("c")};
+  EXPECT_EQ(after(deletes, {}), "DELTA_SOURCE_IGNORE_DELETE");
+  EXPECT_EQ(after(updates, {}), "DELTA_SOURCE_TABLE_IGNORE_CHANGES");
+  EXPECT_EQ(after(deletes, Options{{"ignoreDeletes", "true"}}), "0");
+  EXPECT_EQ(after(updates, Options{{"ignoreDeletes", "true"}}), "DELTA_SOURCE_TABLE_IGNORE_CHANGES");
+  EXPECT_EQ(after(updates, Options{{"ignoreChanges", "true"}}), "1") << "the rewritten file comes again";
+  EXPECT_EQ(after(updates, Options{{"skipChangeCommits", "true"}}), "0");
+}
+
+TEST(DeltaStream, AddedColumnsEndItOnceAndARestartReadsOn) {
+  TestTable table;
+  table.commit({TestTable::add("a")});
+  std::string last;
+  {
+    SourceRun run = table.run();
+    last = run.drain().back();
+    table.commit({TestTable::metadata(kWiderSchema), TestTable::add("b")});
+    EXPECT_EQ(conditionOf([&] { run.next(); }), "DELTA_SCHEMA_CHANGED_WITH_VERSION");
+  }
+  SourceRun again = table.run();
+  again.goOnFrom(last);
+  EXPECT_EQ(again.next(), at(3, -1));
+  EXPECT_EQ(again.source().schema()->simpleString(), "struct<id:bigint,x:string>");
+}
+
+TEST(DeltaStream, AnotherTableAtThePathEndsIt) {
+  TestTable table;
+  table.commit({TestTable::add("a")});
+  SourceRun run = table.run();
+  const std::string last = run.drain().back();
+  // Replaced: the log goes on under another id.
+  table.commit({TestTable::metadata(kSchema, "other-id"), TestTable::add("b")});
+  EXPECT_EQ(conditionOf([&] { run.next(); }), "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE");
+  SourceRun restarted = table.run();
+  restarted.goOnFrom(last);
+  EXPECT_EQ(conditionOf([&] { restarted.next(); }), "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE");
+}
+
+TEST(DeltaStream, ATableThatIsDroppedAndMadeAnewEndsIt) {
+  TestTable table;
+  table.commit({TestTable::add("a")});
+  SourceRun run = table.run();
+  run.drain();
+  table.dropAndStartAnew();
+  EXPECT_EQ(conditionOf([&] { run.next(); }), "DELTA_TABLE_NOT_FOUND");
+  table.commit({TestTable::protocol(), TestTable::metadata(kSchema, "other-id")});
+  EXPECT_EQ(conditionOf([&] { run.next(); }), "DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE");
+}
+
+TEST(DeltaStream, CommitsThatAreGoneEndItOrArePassedOver) {
+  const auto lost = [&](const Options& options) {
+    TestTable table;
+    table.commit({TestTable::add("a")});
+    const std::string last = table.run().drain().back();
+    table.commit({TestTable::add("b")});
+    table.commit({TestTable::add("c")});
+    SourceRun run = table.run(options);
+    table.removeCommit(2);
+    run.goOnFrom(last);
+    return run.next().value_or("nothing");
+  };
+  EXPECT_EQ(conditionOf([&] { lost({}); }), "DELTA_MISSING_FILES_UNEXPECTED_VERSION");
+  EXPECT_EQ(lost(Options{{"failOnDataLoss", "false"}}), at(4, -1));
+}
+
+TEST(DeltaStream, PatternsLeaveFilesOut) {
+  TestTable table;
+  table.commit({TestTable::add("keep-1"), TestTable::add("drop-1")});
+  SourceRun run = table.run(Options{{"excludeRegex", "^drop-[0-9]"}, {"maxFilesPerTrigger", "1"}});
+  EXPECT_EQ(run.next(), at(1, 0, true)) << "files that are left out count all the same";
+  EXPECT_TRUE(run.splits().empty());
+  EXPECT_EQ(run.next(), at(2, -1));
+  EXPECT_EQ(run.splits().size(), 1u);
+}
+
+// In the feed a commit's change files come together, and the offset stays at the last of them.
+TEST(DeltaStream, ChangeFilesAreNotParted) {
+  TestTable table;
+  const json on = {{"delta.enableChangeDataFeed", "true"}};
+  table.commit({TestTable::metadata(kSchema, "table-id", on), TestTable::add("a"), TestTable::add("b")});
+  table.commit({TestTable::change("x"), TestTable::change("y"), TestTable::remove("a"), TestTable::add("c")});
+  table.commit({TestTable::add("d")});
+  SourceRun run =
+      table.run(Options{{"readChangeFeed", "true"}, {"startingVersion", "1"}, {"maxFilesPerTrigger", "1"}});
+  EXPECT_EQ(run.next(), at(1, 0));
+  EXPECT_EQ(run.next(), at(2, -1));
+  EXPECT_EQ(run.next(), at(2, 1)) << "both change files in one batch";
+  EXPECT_EQ(run.next(), at(4, -1));
+  SourceRun atOnce = table.run(Options{{"readChangeFeed", "true"}, {"startingVersion", "1"}});
+  EXPECT_EQ(atOnce.source().latestOffset(at(1, -1), /*ignoreLimits=*/true), at(4, -1));
+  EXPECT_EQ(conditionOf([&] {
+              table.run(Options{{"readChangeFeed", "true"}, {"startingVersion", "0"}}).next();
+            }),
+            "")
+      << "the start that the checkpoint has counts";
+}
+
+TEST(DeltaStream, AFeedThatWasNotKeptIsNotRead) {
+  TestTable table;
+  table.commit({TestTable::add("a")});
+  EXPECT_EQ(conditionOf([&] {
+              table.run(Options{{"readChangeFeed", "true"}}).next();
+            }),
+            "DELTA_MISSING_CHANGE_DATA");
+}
+
+TEST(DeltaStreamOptions, AreCheckedByName) {
+  const auto condition = [](const char* name, const char* value) {
+    return conditionOf([&] { DeltaStreamOptions::parse(Options{{name, value}}); });
+  };
+  EXPECT_EQ(condition("startingVersion", "x"), "DELTA_ILLEGAL_OPTION");
+  EXPECT_EQ(condition("startingVersion", "-1"), "DELTA_ILLEGAL_OPTION");
+  EXPECT_EQ(condition("maxFilesPerTrigger", "0"), "DELTA_ILLEGAL_OPTION");
+  EXPECT_EQ(condition("maxBytesPerTrigger", "x"), "DELTA_ILLEGAL_OPTION");
+  EXPECT_EQ(condition("ignoreChanges", "what"), "DELTA_ILLEGAL_OPTION");
+  EXPECT_EQ(condition("excludeRegex", "("), "DELTA_REGEX_OPT_SYNTAX_ERROR");
+  EXPECT_EQ(condition("schemaTrackingLocation", "/c"), "UNSUPPORTED_FEATURE.THALWEG");
+  EXPECT_EQ(
+      conditionOf([] {
+        DeltaStreamOptions::parse(Options{{"startingVersion", "1"}, {"startingTimestamp", "2026-01-01"}});
+      }),
+      "DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET");
+  EXPECT_EQ(parseByteSize("10g"), int64_t{10} << 30);
+  EXPECT_EQ(parseByteSize(" 5 MB"), int64_t{5} << 20);
+  EXPECT_EQ(parseByteSize("9223372036854775807k"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace thalweg
