@@ -84,8 +84,8 @@ void Transaction::add(AddFile file) {
 void Transaction::remove(RemoveFile file) {
   files_.emplace_back(std::move(file));
 }
-void Transaction::addCdc(AddCdcFile file) {
-  files_.emplace_back(std::move(file));
+void Transaction::addFileActions(std::vector<Action> actions) {
+  files_.insert(files_.end(), std::make_move_iterator(actions.begin()), std::make_move_iterator(actions.end()));
 }
 void Transaction::setMetadata(Metadata metadata) {
   metadata_ = std::move(metadata);

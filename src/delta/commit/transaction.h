@@ -58,7 +58,8 @@ class Transaction {
 
   void add(AddFile file);
   void remove(RemoveFile file);
-  void addCdc(AddCdcFile file);
+  // AddFile, RemoveFile and AddCdcFile only.
+  void addFileActions(std::vector<Action> actions);
   void setMetadata(Metadata metadata);
   void setProtocol(Protocol protocol);
   void setTransaction(SetTransaction transaction);

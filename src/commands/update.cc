@@ -1,0 +1,76 @@
+// UPDATE … SET.
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+
+#include "catalog/names.h"
+#include "commands/row_edit.h"
+#include "commands/statements.h"
+#include "common/error.h"
+#include "exec/planner/binder.h"
+#include "plan/analyze/row_changes.h"
+
+namespace thalweg {
+namespace {
+
+// A value that does not fit its column, in the words and under the condition of an UPDATE.
+Error tooLarge(const Expression& value, const Attribute& column, const Error& error) {
+  const bool overflow =
+      error.condition() == "CAST_OVERFLOW" || error.condition().starts_with("NUMERIC_VALUE_OUT_OF_RANGE");
+  if (!overflow || value.kind() != ExpressionKind::Cast) return error;
+  const DataType& from = *value.children()[0]->type();
+  if (!from.isNumeric() || !column.type()->isNumeric()) return error;
+  return Error("DELTA_CAST_OVERFLOW_IN_TABLE_WRITE",
+               "A value of type " + from.sqlString() + " is too large for the column " + quotedName({column.name()}) +
+                   " of type " + column.type()->sqlString() + "; use try_cast to get NULL for such values.",
+               {{"sourceType", "\"" + from.sqlString() + "\""},
+                {"targetType", "\"" + column.type()->sqlString() + "\""},
+                {"columnName", quotedName({column.name()})},
+                {"storeAssignmentPolicyFlag", "spark.sql.storeAssignmentPolicy"},
+                {"updateAndMergeCastingFollowsAnsiEnabledFlag",
+                 "spark.databricks.delta.updateAndMergeCastingFollowsAnsiEnabledFlag"},
+                {"ansiEnabledFlag", "spark.sql.ansi.enabled"}});
+}
+
+// The rows with the statement's values in place of their own.
+class Setter {
+ public:
+  Setter(const LogicalUpdate& plan, const BatchContext& batch) : plan_(plan), batch_(batch) {
+    const Binder binder(plan.columns, batch_);
+    for (const ExpressionPtr& value : plan.values) bound_.push_back(value ? binder.bind(value) : nullptr);
+  }
+
+  std::shared_ptr<arrow::RecordBatch> operator()(const std::shared_ptr<arrow::RecordBatch>& rows) const {
+    arrow::ArrayVector columns = rows->columns();
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (bound_[i]) columns[i] = evaluate(i, *rows);
+    }
+    return arrow::RecordBatch::Make(rows->schema(), rows->num_rows(), std::move(columns));
+  }
+
+ private:
+  std::shared_ptr<arrow::Array> evaluate(size_t i, const arrow::RecordBatch& rows) const {
+    try {
+      return evaluateToArray(*bound_[i], rows, Selection::all(rows.num_rows()), EvaluationContext{&batch_});
+    } catch (const Error& error) {
+      throw tooLarge(*plan_.values[i], *plan_.columns[i], error);
+    }
+  }
+
+  const LogicalUpdate& plan_;
+  BatchContext batch_;
+  std::vector<ExpressionPtr> bound_;
+};
+
+}  // namespace
+
+CommandResult run(const sql::Update& statement, CommandSession& session) {
+  EditedTable table = requireEditable(statement.table, session, "UPDATE");
+  const LogicalUpdate plan = analyzeUpdate(statement, table.columns, session.analyzerContext());
+  table.columns = plan.columns;
+  const Setter setter(plan, session.batchContext());
+  const EditOutcome outcome =
+      runEdit(table, {"UPDATE", plan.condition, [&](const auto& rows) { return setter(rows); }}, session);
+  return affectedRows(outcome.metrics.numTouchedRows);
+}
+
+}  // namespace thalweg
