@@ -9,8 +9,8 @@ CommandResult run(const sql::Delete& statement, CommandSession& session) {
   EditedTable table = requireEditable(statement.table, session, "DELETE");
   const LogicalDelete plan = analyzeDelete(statement, table.columns, session.analyzerContext());
   table.columns = plan.columns;
-  const EditOutcome outcome = runEdit(table, {"DELETE", plan.condition, {}}, session);
-  return affectedRows(outcome.rowsKnown ? std::optional(outcome.metrics.numTouchedRows) : std::nullopt);
+  const delta::EditMetrics metrics = runEdit(table, {"DELETE", plan.condition, {}}, session);
+  return affectedRows(metrics.rowsKnown ? std::optional(metrics.numTouchedRows) : std::nullopt);
 }
 
 }  // namespace thalweg

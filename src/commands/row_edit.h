@@ -26,12 +26,6 @@ struct EditedTable {
 // DELTA_UNSUPPORTED_FEATURES_FOR_WRITE).
 EditedTable requireEditable(const sql::Name& name, CommandSession& session, const std::string& operation);
 
-// What a statement did.
-struct EditOutcome {
-  delta::EditMetrics metrics;
-  bool rowsKnown = true;  // false: files went whole whose statistics say nothing of their rows
-};
-
 // One run of an edit.
 struct RowEditPlan {
   std::string operation;    // "DELETE"
@@ -42,7 +36,7 @@ struct RowEditPlan {
 
 // Finds the rows, changes them, commits; nothing is committed where no row matches. Throws the conflict's Error where
 // another writer was first.
-EditOutcome runEdit(const EditedTable& table, const RowEditPlan& plan, CommandSession& session);
+delta::EditMetrics runEdit(const EditedTable& table, const RowEditPlan& plan, CommandSession& session);
 
 // num_affected_rows, as DELETE and UPDATE answer; null: unknown.
 CommandResult affectedRows(std::optional<int64_t> count);

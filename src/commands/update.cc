@@ -4,8 +4,10 @@
 
 #include "catalog/names.h"
 #include "commands/row_edit.h"
+#include "commands/sql_evaluator.h"
 #include "commands/statements.h"
 #include "common/error.h"
+#include "delta/files/row_rules.h"
 #include "exec/planner/binder.h"
 #include "plan/analyze/row_changes.h"
 
@@ -31,12 +33,25 @@ Error tooLarge(const Expression& value, const Attribute& column, const Error& er
                 {"ansiEnabledFlag", "spark.sql.ansi.enabled"}});
 }
 
-// The rows with the statement's values in place of their own.
+// The rows with the statement's values in place of their own, and generated columns that follow from them.
 class Setter {
  public:
-  Setter(const LogicalUpdate& plan, const BatchContext& batch) : plan_(plan), batch_(batch) {
+  Setter(const LogicalUpdate& plan, const delta::Snapshot& table, const BatchContext& batch,
+         const delta::ExpressionEvaluator& evaluator)
+      : plan_(plan), schema_(table.schema()), batch_(batch) {
     const Binder binder(plan.columns, batch_);
-    for (const ExpressionPtr& value : plan.values) bound_.push_back(value ? binder.bind(value) : nullptr);
+    std::vector<bool> given;
+    for (size_t i = 0; i < plan.values.size(); ++i) {
+      const StructField& column = schema_->fields()[i];
+      if (plan.values[i] && delta::isIdentity(column)) {
+        throw Error("DELTA_IDENTITY_COLUMNS_UPDATE_NOT_SUPPORTED",
+                    "The column " + column.name + " is an identity column: its values cannot be updated.",
+                    {{"colName", column.name}});
+      }
+      bound_.push_back(plan.values[i] ? binder.bind(plan.values[i]) : nullptr);
+      given.push_back(plan.values[i] || !delta::isGenerated(column));
+    }
+    rules_ = std::make_unique<delta::RowRules>(table.metadata(), schema_, given, &evaluator);
   }
 
   std::shared_ptr<arrow::RecordBatch> operator()(const std::shared_ptr<arrow::RecordBatch>& rows) const {
@@ -44,7 +59,10 @@ class Setter {
     for (size_t i = 0; i < columns.size(); ++i) {
       if (bound_[i]) columns[i] = evaluate(i, *rows);
     }
-    return arrow::RecordBatch::Make(rows->schema(), rows->num_rows(), std::move(columns));
+    const auto changed =
+        rules_->apply(arrow::RecordBatch::Make(rows->schema(), rows->num_rows(), std::move(columns)));
+    delta::checkNotNull(*changed, *schema_);
+    return changed;
   }
 
  private:
@@ -57,6 +75,8 @@ class Setter {
   }
 
   const LogicalUpdate& plan_;
+  SchemaPtr schema_;
+  std::unique_ptr<delta::RowRules> rules_;
   BatchContext batch_;
   std::vector<ExpressionPtr> bound_;
 };
@@ -67,10 +87,12 @@ CommandResult run(const sql::Update& statement, CommandSession& session) {
   EditedTable table = requireEditable(statement.table, session, "UPDATE");
   const LogicalUpdate plan = analyzeUpdate(statement, table.columns, session.analyzerContext());
   table.columns = plan.columns;
-  const Setter setter(plan, session.batchContext());
-  const EditOutcome outcome =
+  const AnalyzerContext context = session.analyzerContext();
+  const auto evaluator = makeSqlEvaluator(context.functions.timeZone, context.functions.ansi);
+  const Setter setter(plan, *table.snapshot, session.batchContext(), *evaluator);
+  const delta::EditMetrics metrics =
       runEdit(table, {"UPDATE", plan.condition, [&](const auto& rows) { return setter(rows); }}, session);
-  return affectedRows(outcome.metrics.numTouchedRows);
+  return affectedRows(metrics.numTouchedRows);
 }
 
 }  // namespace thalweg

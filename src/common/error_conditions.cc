@@ -49,6 +49,7 @@ constexpr ErrorCondition kConditions[] = {
     {"DELTA_CANNOT_WRITE_INTO_VIEW", "0A000", Analysis},
     {"DELTA_CAST_OVERFLOW_IN_TABLE_WRITE", "22003", Arithmetic},
     {"DELTA_CLUSTERING_WITH_PARTITION_PREDICATE", "0A000", Analysis},
+    {"DELTA_CLUSTER_BY_INVALID_NUM_COLUMNS", "54000", Analysis},
     {"DELTA_CONCURRENT_APPEND", "2D521", ConcurrentModification},
     {"DELTA_CONCURRENT_DELETE_DELETE", "2D521", ConcurrentModification},
     {"DELTA_CONCURRENT_DELETE_READ", "2D521", ConcurrentModification},

@@ -36,6 +36,12 @@ std::optional<std::string> metadataText(const std::string& metadata, std::string
   return found->get<std::string>();
 }
 
+bool metadataFlag(const std::string& metadata, std::string_view key) {
+  const auto object = objectOf(metadata);
+  const auto found = object.find(std::string(key));
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
 std::string withoutMetadataKey(const std::string& metadata, std::string_view key) {
   auto object = objectOf(metadata);
   object.erase(std::string(key));

@@ -4,6 +4,8 @@
 
 #include "common/error.h"
 #include "common/options.h"
+#include "delta/files/column_mapping.h"
+#include "delta/files/row_rules.h"
 #include "types/schema_json.h"
 
 namespace thalweg::delta {
@@ -87,7 +89,7 @@ class SchemaMerger {
       if (sources) sources->push_back(isVoid ? -1 : source);
       if (source >= 0 && !isVoid) {
         field.type = mergeTypes(field.type, data[static_cast<size_t>(source)].type, prefix + field.name);
-      } else if (!field.nullable) {
+      } else if (!field.nullable && !(prefix.empty() && isFilledIn(field))) {
         throw Error(
             "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
             "The rows to be written have no column " + prefix + field.name + ", which must not be null.",
@@ -117,9 +119,9 @@ class SchemaMerger {
               prefix, field.name),
           {{"column", prefix + field.name}});
     }
-    if (options_.columnMapping) throw unsupported("adding columns to a table with column mapping");
-    checkNames(*DataType::structOf({field}));
-    merged.push_back({field.name, asNullable(field.type), true});
+    if (!options_.columnMapping) checkNames(*DataType::structOf({field}));
+    const DataTypePtr bare = withoutTableMetadata(DataType::structOf({field}))->fields()[0].type;
+    merged.push_back({field.name, asNullable(bare), true});
     changed_ = true;
   }
 
@@ -176,7 +178,7 @@ SchemaPtr newTableSchema(const Schema& data, const std::vector<std::string>& par
   checkDuplicates(data.fields());
   if (!options.columnMapping) checkNames(data);
   std::vector<StructField> fields;
-  for (const StructField& field : data.fields()) {
+  for (const StructField& field : withoutTableMetadata(DataType::structOf(data.fields()))->fields()) {
     if (field.type->id() != TypeId::Void)
       fields.push_back({field.name, asNullable(field.type), true, field.metadata});
   }

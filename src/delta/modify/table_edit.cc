@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "delta/files/partitioned_writer.h"
 #include "delta/modify/change_writer.h"
+#include "delta/scan/value_bounds.h"
 #include "delta/snapshot/table_features.h"
 #include "types/arrow_result.h"
 
@@ -132,9 +133,12 @@ class TableEdit::Worker {
     LocatedRows located;
     located.file = file;
     located.deleted = deletedRowsOf(file, *edit_.readLayout_);
-    FileRowReader reader(edit_.readLayout_, file, located.deleted, readOptions(edit_.edit_.conditionColumns));
+    const RowCondition* condition = edit_.edit_.condition.get();
+    FileRowReader reader(edit_.readLayout_, file, located.deleted,
+                         readOptions(condition ? condition->columns() : std::vector<int>()));
     while (const auto part = reader.next()) {
-      for (const int64_t row : edit_.edit_.match(*part)) located.rows.push_back(part->first + row);
+      for (const int64_t row : condition ? condition->match(*part) : part->liveRows())
+        located.rows.push_back(part->first + row);
     }
     located.numRows = reader.numRows();
     return located;
@@ -206,8 +210,40 @@ TableEdit::~TableEdit() {
   discard();
 }
 
-void TableEdit::run(Transaction& transaction, const std::vector<AddFile>& files, int numTasks,
-                    const RunTasks& runTasks, int64_t nowMs) {
+std::vector<AddFile> TableEdit::candidates() const {
+  std::vector<AddFile> files;
+  snapshot_.files().forEachLive([&](const FileRecord& record) {
+    AddFile file = record.toAdd();
+    if (!edit_.condition || edit_.condition->mayMatch(file)) files.push_back(std::move(file));
+  });
+  return files;
+}
+
+void TableEdit::removeFiles(Transaction& transaction, const std::vector<AddFile>& files, int64_t nowMs) {
+  RemovalMetrics& removal = metrics_.removal;
+  for (const AddFile& file : files) {
+    const auto numRows = StatisticsView(file.stats.value_or("")).numRecords();
+    metrics_.rowsKnown = metrics_.rowsKnown && numRows.has_value();
+    removal.numDeletedRows += numRows.value_or(0) - (file.deletionVector ? file.deletionVector->cardinality : 0);
+    removal.numDeletionVectorsRemoved += file.deletionVector.has_value();
+    ++removal.numRemovedFiles;
+    removal.numRemovedBytes += file.size;
+    transaction.readFile(file);
+    transaction.remove(removalOf(file, nowMs));
+  }
+  metrics_.numTouchedRows = removal.numDeletedRows;
+}
+
+bool TableEdit::run(Transaction& transaction, int numTasks, const RunTasks& runTasks, int64_t nowMs) {
+  if (edit_.condition)
+    transaction.readMatching([condition = edit_.condition](const AddFile& file) { return condition->mayMatch(file); });
+  else
+    transaction.readWholeTable();
+  const std::vector<AddFile> files = candidates();
+  if (!readsRows()) {
+    removeFiles(transaction, files, nowMs);
+    return !files.empty();
+  }
   numTasks = std::min(numTasks, static_cast<int>(files.size()));
   for (int i = 0; i < numTasks; ++i) workers_.push_back(std::make_unique<Worker>(*this, i));
   std::atomic<size_t> next = 0;
@@ -217,6 +253,7 @@ void TableEdit::run(Transaction& transaction, const std::vector<AddFile>& files,
     worker.finish();
   });
   for (const auto& worker : workers_) worker->addTo(transaction, &metrics_);
+  return metrics_.numTouchedRows > 0;
 }
 
 void TableEdit::handOver() {

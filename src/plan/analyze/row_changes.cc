@@ -147,9 +147,9 @@ ExpressionPtr analyzeExpression(const std::string& text, const std::vector<Attri
   return analyzeExpression(message, columns, context);
 }
 
-ExpressionPtr analyzeCondition(const proto::Expression& message, const std::vector<AttributePtr>& columns,
-                               const AnalyzerContext& context) {
-  const ExpressionPtr condition = analyzeExpression(message, columns, context);
+namespace {
+
+ExpressionPtr checkedCondition(ExpressionPtr condition) {
   if (condition->type()->id() != TypeId::Boolean) {
     const std::string text = "\"" + condition->toString() + "\"";
     throw Error("DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
@@ -158,6 +158,18 @@ ExpressionPtr analyzeCondition(const proto::Expression& message, const std::vect
   }
   checkDeterministic(*condition);
   return condition;
+}
+
+}  // namespace
+
+ExpressionPtr analyzeCondition(const proto::Expression& message, const std::vector<AttributePtr>& columns,
+                               const AnalyzerContext& context) {
+  return checkedCondition(analyzeExpression(message, columns, context));
+}
+
+ExpressionPtr analyzeCondition(const std::string& text, const std::vector<AttributePtr>& columns,
+                               const AnalyzerContext& context) {
+  return checkedCondition(analyzeExpression(text, columns, context));
 }
 
 ExpressionPtr assignedTo(const ExpressionPtr& value, const StructField& column) {

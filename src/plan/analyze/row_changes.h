@@ -33,6 +33,9 @@ ExpressionPtr analyzeExpression(const std::string& text, const std::vector<Attri
 ExpressionPtr analyzeCondition(const spark::connect::Expression& message, const std::vector<AttributePtr>& columns,
                                const AnalyzerContext& context);
 
+ExpressionPtr analyzeCondition(const std::string& text, const std::vector<AttributePtr>& columns,
+                               const AnalyzerContext& context);
+
 // A value for a column, by the rules of an INSERT: cast where it may be, an error where a value does not fit. Throws
 // Error DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION.
 ExpressionPtr assignedTo(const ExpressionPtr& value, const StructField& column);

@@ -1,5 +1,6 @@
-#include "commands/file_matcher.h"
+#include "commands/table_condition.h"
 
+#include <arrow/array.h>
 #include <arrow/array/util.h>
 #include <arrow/record_batch.h>
 #include <arrow/scalar.h>
@@ -33,11 +34,34 @@ bool isOver(const Expression& expression, const std::vector<AttributePtr>& colum
   });
 }
 
+// The live rows.
+Selection selectionOf(const delta::FileRows& part) {
+  const int64_t numRows = part.rows->num_rows();
+  if (!part.live) return Selection::all(numRows);
+  return Selection::of(numRows, {part.live->raw_values(), part.live->raw_values() + part.live->length()});
+}
+
 }  // namespace
 
-FileMatcher::FileMatcher(const delta::Snapshot& snapshot, const std::vector<AttributePtr>& columns,
-                         const ExpressionPtr& condition, const BatchContext& batch)
-    : evaluation_{&batch} {
+std::vector<int> columnsIn(const Expression& expression, const std::vector<AttributePtr>& columns) {
+  std::vector<int> used;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (anyOf(expression, [&](const Expression& part) {
+          return part.kind() == ExpressionKind::Attribute &&
+                 static_cast<const Attribute&>(part).id() == columns[i]->id();
+        })) {
+      used.push_back(static_cast<int>(i));
+    }
+  }
+  return used;
+}
+
+TableCondition::TableCondition(const delta::Snapshot& snapshot, const std::vector<AttributePtr>& columns,
+                               const ExpressionPtr& condition, BatchContext batch)
+    : batch_(std::move(batch)), columns_(columnsIn(*condition, columns)) {
+  std::vector<AttributePtr> input;
+  for (const int column : columns_) input.push_back(columns[static_cast<size_t>(column)]);
+  condition_ = Binder(input, batch_).bind(condition);
   const SchemaPtr physical =
       delta::physicalSchema(snapshot.schema(), delta::columnMappingMode(snapshot.metadata()));
   std::vector<AttributePtr> partitions;
@@ -47,13 +71,13 @@ FileMatcher::FileMatcher(const delta::Snapshot& snapshot, const std::vector<Attr
     partitions.push_back(columns[i]);
   }
   const ExpressionPtr folded =
-      transformUp(condition, [&](const ExpressionPtr& part) { return foldConstant(part, evaluation_); });
+      transformUp(condition, [&](const ExpressionPtr& part) { return foldConstant(part, EvaluationContext{&batch_}); });
   for (const ExpressionPtr& part : splitConjuncts(folded)) {
     if (!isOver(*part, partitions)) {
       partitionsOnly_ = false;
       continue;
     }
-    const ExpressionPtr bound = Binder(partitions, batch).bind(part);
+    const ExpressionPtr bound = Binder(partitions, batch_).bind(part);
     partitionCondition_ = partitionCondition_
                               ? std::make_shared<Conjunction>(ExpressionKind::And, partitionCondition_, bound)
                               : bound;
@@ -64,11 +88,19 @@ FileMatcher::FileMatcher(const delta::Snapshot& snapshot, const std::vector<Attr
                                                 std::move(predicates));
 }
 
-bool FileMatcher::mayMatch(const delta::AddFile& file) {
+bool TableCondition::mayMatch(const delta::AddFile& file) {
   return partitionMatches(file.partitionValues) && (filter_->empty() || filter_->mayMatch(file));
 }
 
-bool FileMatcher::partitionMatches(const delta::PartitionValues& values) {
+std::vector<int64_t> TableCondition::match(const delta::FileRows& part) const {
+  std::vector<int64_t> rows;
+  selectTrue(*condition_, *part.rows, selectionOf(part), EvaluationContext{&batch_}).forEach([&](int64_t row) {
+    rows.push_back(row);
+  });
+  return rows;
+}
+
+bool TableCondition::partitionMatches(const delta::PartitionValues& values) {
   if (!partitionCondition_) return true;
   const auto known = known_.find(values);
   if (known != known_.end()) return known->second;
@@ -82,7 +114,7 @@ bool FileMatcher::partitionMatches(const delta::PartitionValues& values) {
     fields.push_back(column.field);
   }
   const auto batch = arrow::RecordBatch::Make(toArrowSchema(*DataType::structOf(std::move(fields))), 1, std::move(row));
-  const bool matches = !selectTrue(*partitionCondition_, *batch, Selection::all(1), evaluation_).isEmpty();
+  const bool matches = !selectTrue(*partitionCondition_, *batch, Selection::all(1), EvaluationContext{&batch_}).isEmpty();
   known_.emplace(values, matches);
   return matches;
 }
