@@ -36,7 +36,7 @@ void backOff(int lostRaces, int maxBackoffMs) {
   std::this_thread::sleep_for(std::chrono::microseconds(wait(random)));
 }
 
-constexpr std::string_view kRowTracking = "rowTracking";
+constexpr std::string_view kRowTrackingFeature = "rowTracking";
 constexpr std::string_view kRowTrackingDomain = "delta.rowTracking";
 
 // The highest row id that a table has given out, −1 where none.
@@ -183,7 +183,7 @@ void Transaction::stampTime() {
 void Transaction::assignRowIds() {
   stampedFiles_.clear();
   rowTracking_.reset();
-  if (!supportsFeature(protocol(), kRowTracking)) return;
+  if (!supportsFeature(protocol(), kRowTrackingFeature)) return;
   int64_t mark = head_ ? rowIdHighWaterMark(*head_) : -1;
   const int64_t before = mark;
   stampedFiles_ = files_;

@@ -55,8 +55,8 @@ std::string generationCheck(const std::string& column, const std::string& sql) {
   return name + "` <=> (" + sql + ")";
 }
 
-void checkField(const arrow::Array& values, const StructField& field, const std::string& path, int64_t allowedNulls) {
-  if (!field.nullable && values.null_count() > allowedNulls) {
+void checkField(const arrow::Array& values, const StructField& field, const std::string& path) {
+  if (!field.nullable && values.null_count() > 0) {
     throw Error("DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
                 "A row to be written has null in column " + path + ", which must not be null.",
                 {{"columnName", path}});
@@ -66,7 +66,7 @@ void checkField(const arrow::Array& values, const StructField& field, const std:
   for (size_t i = 0; i < field.type->fields().size(); ++i) {
     const StructField& inner = field.type->fields()[i];
     const auto child = valueOrThrow(rows.GetFlattenedField(static_cast<int>(i)));
-    checkField(*child, inner, path + "." + inner.name, rows.null_count());
+    checkField(*child, inner, path + "." + inner.name);
   }
 }
 
@@ -84,7 +84,7 @@ bool isFilledIn(const StructField& column) {
 
 void checkNotNull(const arrow::RecordBatch& rows, const Schema& schema) {
   for (size_t i = 0; i < schema.fields().size(); ++i)
-    checkField(*rows.column(static_cast<int>(i)), schema.fields()[i], schema.fields()[i].name, 0);
+    checkField(*rows.column(static_cast<int>(i)), schema.fields()[i], schema.fields()[i].name);
 }
 
 // Gives out start, start + step, … from behind the mark.

@@ -46,14 +46,16 @@ void checkDuplicates(const std::vector<StructField>& fields) {
   }
 }
 
-void checkNames(const DataType& type) {
+}  // namespace
+
+void checkColumnNames(const DataType& type) {
   switch (type.id()) {
     case TypeId::Array:
-      checkNames(*type.element());
+      checkColumnNames(*type.element());
       return;
     case TypeId::Map:
-      checkNames(*type.key());
-      checkNames(*type.value());
+      checkColumnNames(*type.key());
+      checkColumnNames(*type.value());
       return;
     case TypeId::Struct:
       break;
@@ -67,9 +69,11 @@ void checkNames(const DataType& type) {
                       "' holds one of \" ,;{}()\\n\\t=\". Rename it, or turn on column mapping.",
                   {{"invalidColumnNames", field.name}});
     }
-    checkNames(*field.type);
+    checkColumnNames(*field.type);
   }
 }
+
+namespace {
 
 class SchemaMerger {
  public:
@@ -119,7 +123,7 @@ class SchemaMerger {
               prefix, field.name),
           {{"column", prefix + field.name}});
     }
-    if (!options_.columnMapping) checkNames(*DataType::structOf({field}));
+    if (!options_.columnMapping) checkColumnNames(*DataType::structOf({field}));
     const DataTypePtr bare = withoutTableMetadata(DataType::structOf({field}))->fields()[0].type;
     merged.push_back({field.name, asNullable(bare), true});
     changed_ = true;
@@ -176,9 +180,10 @@ SchemaPtr newTableSchema(const Schema& data, const std::vector<std::string>& par
                          const WriteSchemaOptions& options) {
   if (options.streaming) refuseVoid(data.fields());
   checkDuplicates(data.fields());
-  if (!options.columnMapping) checkNames(data);
+  if (!options.columnMapping) checkColumnNames(data);
   std::vector<StructField> fields;
-  for (const StructField& field : withoutTableMetadata(DataType::structOf(data.fields()))->fields()) {
+  const SchemaPtr bare = withoutTableMetadata(DataType::structOf(data.fields()));
+  for (const StructField& field : bare->fields()) {
     if (field.type->id() != TypeId::Void)
       fields.push_back({field.name, asNullable(field.type), true, field.metadata});
   }

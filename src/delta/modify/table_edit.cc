@@ -204,7 +204,9 @@ TableEdit::TableEdit(const Snapshot& snapshot, RowEdit edit, const CancellationT
       readLayout_(makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema())),
       writeLayout_(makeDataFileLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol())),
       vectors_(RowRemoval::usesVectors(snapshot)),
-      changeFeed_(tableFlag(snapshot.metadata(), kEnableChangeDataFeed)) {}
+      changeFeed_(tableFlag(snapshot.metadata(), kEnableChangeDataFeed)) {
+  if (edit_.change) refuseMovedRows(snapshot.metadata(), "UPDATE");
+}
 
 TableEdit::~TableEdit() {
   discard();

@@ -281,6 +281,12 @@ void checkRemovesRows(const Metadata& metadata, std::string_view table) {
       {{"table_name", std::string(table)}, {"config", std::string(kAppendOnly)}});
 }
 
+void refuseMovedRows(const Metadata& metadata, std::string_view operation) {
+  if (!tableFlag(metadata, kRowTracking)) return;
+  throw unsupported(std::string(operation) +
+                    ", which moves rows to other files, on a Delta table with row tracking (delta.enableRowTracking)");
+}
+
 namespace {
 
 using Features = std::set<std::string>;

@@ -16,6 +16,7 @@ namespace thalweg::delta {
 inline constexpr std::string_view kAppendOnly = "delta.appendOnly";
 inline constexpr std::string_view kEnableChangeDataFeed = "delta.enableChangeDataFeed";
 inline constexpr std::string_view kEnableDeletionVectors = "delta.enableDeletionVectors";
+inline constexpr std::string_view kRowTracking = "delta.enableRowTracking";
 inline constexpr std::string_view kEnableInCommitTimestamps = "delta.enableInCommitTimestamps";
 
 // A property's text, or nullopt.
@@ -47,6 +48,10 @@ void checkWritable(const Protocol& protocol, const Metadata& metadata, std::stri
 
 // Throws Error DELTA_CANNOT_MODIFY_APPEND_ONLY where the table's property says that rows stay.
 void checkRemovesRows(const Metadata& metadata, std::string_view table);
+
+// Throws unsupported() where the table promises that rows keep their ids: who moves rows to other files would have to
+// carry them along. `operation` names who.
+void refuseMovedRows(const Metadata& metadata, std::string_view operation);
 
 // Properties that ask for features or versions and are not kept: "delta.feature.<name>" = "supported".
 inline constexpr std::string_view kFeaturePrefix = "delta.feature.";

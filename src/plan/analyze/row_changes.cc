@@ -1,6 +1,7 @@
 #include "plan/analyze/row_changes.h"
 
 #include <spark/connect/expressions.pb.h>
+#include <spark/connect/relations.pb.h>
 
 #include "common/error.h"
 #include "expr/aggregate.h"
@@ -170,6 +171,23 @@ ExpressionPtr analyzeCondition(const proto::Expression& message, const std::vect
 ExpressionPtr analyzeCondition(const std::string& text, const std::vector<AttributePtr>& columns,
                                const AnalyzerContext& context) {
   return checkedCondition(analyzeExpression(text, columns, context));
+}
+
+void fillDefaults(proto::Relation* query, const std::vector<StructField>& columns) {
+  messages::SqlValues values;
+  if (!query->has_extension() || !sql::unpackExtension(query->extension(), &values)) return;
+  bool changed = false;
+  for (auto& row : *values.mutable_rows()) {
+    for (int i = 0; i < row.values_size() && i < static_cast<int>(columns.size()); ++i) {
+      if (!isDefault(row.values(i))) continue;
+      const auto text = metadataText(columns[static_cast<size_t>(i)].metadata, kCurrentDefault);
+      proto::Expression value;
+      sql::parseExpression(text.value_or("NULL"), &value);
+      *row.mutable_values(i) = std::move(value);
+      changed = true;
+    }
+  }
+  if (changed) query->mutable_extension()->PackFrom(values);
 }
 
 ExpressionPtr assignedTo(const ExpressionPtr& value, const StructField& column) {

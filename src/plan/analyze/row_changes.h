@@ -36,6 +36,10 @@ ExpressionPtr analyzeCondition(const spark::connect::Expression& message, const 
 ExpressionPtr analyzeCondition(const std::string& text, const std::vector<AttributePtr>& columns,
                                const AnalyzerContext& context);
 
+// DEFAULT as a value in the VALUES of an INSERT becomes its column's: `columns` are those that the values are for, in
+// their order (fewer, where there are too many values).
+void fillDefaults(spark::connect::Relation* query, const std::vector<StructField>& columns);
+
 // A value for a column, by the rules of an INSERT: cast where it may be, an error where a value does not fit. Throws
 // Error DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION.
 ExpressionPtr assignedTo(const ExpressionPtr& value, const StructField& column);

@@ -112,13 +112,26 @@ void DeltaWrite::settleProtocol() {
     features.insert({"clustering", "domainMetadata"});
   if (!snapshot_) {
     protocol_ = delta::protocolForNewTable(metadata_, uri, features);
-    return;
+    return checkDefaults();
   }
   delta::checkWritable(snapshot_->protocol(), snapshot_->metadata(), uri);
   protocol_ = snapshot_->protocol();
   if (!metadataChanged_) return;
   protocol_ = delta::upgradedProtocol(protocol_, metadata_, uri, features);
   protocolChanged_ = !(protocol_ == snapshot_->protocol());
+  checkDefaults();
+}
+
+// Unlike other features this one is not switched on by its use.
+void DeltaWrite::checkDefaults() const {
+  if (delta::supportsFeature(protocol_, "allowColumnDefaults")) return;
+  for (const StructField& column : plan_.tableSchema->fields()) {
+    if (!hasMetadataKey(column.metadata, delta::kCurrentDefault)) continue;
+    throw Error("WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",
+                "The column " + column.name +
+                    " has a default: the table needs the property 'delta.feature.allowColumnDefaults' = 'supported'.",
+                {{"commandType", "CREATE TABLE"}});
+  }
 }
 
 void DeltaWrite::settleRules() {
@@ -199,6 +212,13 @@ void DeltaWrite::settleNewSchema(delta::WriteSchemaOptions rules) {
   }
   // Without vectors every changed row would rewrite its file.
   if (!snapshot_ && request_.upsertKey) metadata_.configuration.emplace(delta::kEnableDeletionVectors, "true");
+  if (delta::tableFlag(metadata_, delta::kRowTracking)) {
+    // Where later writers put the ids of rows that they move.
+    auto& properties = metadata_.configuration;
+    properties.emplace("delta.rowTracking.materializedRowIdColumnName", "_row-id-col-" + randomUuid());
+    properties.emplace("delta.rowTracking.materializedRowCommitVersionColumnName",
+                       "_row-commit-version-col-" + randomUuid());
+  }
   rules.columnMapping = delta::columnMappingMode(metadata_) != delta::ColumnMappingMode::None;
   const bool declared = request_.newTable && request_.newTable->declared;
   SchemaPtr schema = delta::newTableSchema(*request_.schema, options_.partitionBy, rules);

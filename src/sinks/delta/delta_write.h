@@ -89,6 +89,7 @@ class DeltaWrite : public BatchWrite {
   void settleNewSchema(delta::WriteSchemaOptions rules);
   void settlePartitioning(const delta::Metadata& table) const;
   void settleProtocol();
+  void checkDefaults() const;
   void settleRules();
   void settleUpsert();
   void takeFiles(std::vector<delta::AddFile> files, int64_t numRows);
