@@ -59,10 +59,7 @@ class Setter {
     for (size_t i = 0; i < columns.size(); ++i) {
       if (bound_[i]) columns[i] = evaluate(i, *rows);
     }
-    const auto changed =
-        rules_->apply(arrow::RecordBatch::Make(rows->schema(), rows->num_rows(), std::move(columns)));
-    delta::checkNotNull(*changed, *schema_);
-    return changed;
+    return rules_->apply(arrow::RecordBatch::Make(rows->schema(), rows->num_rows(), std::move(columns)));
   }
 
  private:

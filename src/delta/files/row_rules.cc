@@ -1,5 +1,7 @@
 #include "delta/files/row_rules.h"
 
+#include <algorithm>
+
 #include <arrow/array.h>
 #include <arrow/builder.h>
 #include <arrow/record_batch.h>
@@ -70,6 +72,17 @@ void checkField(const arrow::Array& values, const StructField& field, const std:
   }
 }
 
+bool hasNotNull(const DataType& type) {
+  if (type.id() != TypeId::Struct) return false;
+  return std::any_of(type.fields().begin(), type.fields().end(),
+                     [](const StructField& field) { return !field.nullable || hasNotNull(*field.type); });
+}
+
+void checkNotNull(const arrow::RecordBatch& rows, const Schema& schema) {
+  for (size_t i = 0; i < schema.fields().size(); ++i)
+    checkField(*rows.column(static_cast<int>(i)), schema.fields()[i], schema.fields()[i].name);
+}
+
 }  // namespace
 
 bool isGenerated(const StructField& column) {
@@ -80,11 +93,6 @@ bool isIdentity(const StructField& column) {
 }
 bool isFilledIn(const StructField& column) {
   return isGenerated(column) || isIdentity(column) || hasMetadataKey(column.metadata, kCurrentDefault);
-}
-
-void checkNotNull(const arrow::RecordBatch& rows, const Schema& schema) {
-  for (size_t i = 0; i < schema.fields().size(); ++i)
-    checkField(*rows.column(static_cast<int>(i)), schema.fields()[i], schema.fields()[i].name);
 }
 
 // Gives out start, start + step, … from behind the mark.
@@ -121,7 +129,7 @@ RowRules::~RowRules() = default;
 
 RowRules::RowRules(const Metadata& metadata, SchemaPtr schema, const std::vector<bool>& given,
                    const ExpressionEvaluator* evaluator)
-    : schema_(std::move(schema)) {
+    : schema_(std::move(schema)), hasNotNull_(hasNotNull(*schema_)) {
   const auto needed = [&](const std::string& what) -> const ExpressionEvaluator& {
     if (!evaluator) throw needsEvaluator(what);
     return *evaluator;
@@ -139,7 +147,6 @@ RowRules::RowRules(const Metadata& metadata, SchemaPtr schema, const std::vector
     } else if (const auto value = metadataText(column.metadata, kCurrentDefault); value && !given[i]) {
       defaults_.push_back({index, needed("the default of column " + column.name).compile(*value, schema_, column.type)});
     }
-    fillsNotNull_ = fillsNotNull_ || (!given[i] && !column.nullable);
   }
   for (const auto& [key, sql] : metadata.configuration) {
     if (!key.starts_with(kConstraintPrefix)) continue;
@@ -194,12 +201,13 @@ std::shared_ptr<arrow::RecordBatch> RowRules::apply(std::shared_ptr<arrow::Recor
   for (const Filled& one : defaults_) put(one.column, one.value->evaluate(*rows));
   for (const auto& identity : identities_) put(identity->column, identity->next(rows->num_rows()));
   for (const Filled& one : generated_) put(one.column, one.value->evaluate(*rows));
-  if (fillsNotNull_) checkNotNull(*rows, *schema_);
+  if (hasNotNull_) checkNotNull(*rows, *schema_);
   for (const Check& rule : checks_) check(rule, *rows);
   return rows;
 }
 
 std::optional<std::string> RowRules::schemaAfter(const Metadata& metadata) const {
+  if (identities_.empty()) return std::nullopt;
   std::vector<StructField> fields = metadata.schema()->fields();
   bool moved = false;
   for (const auto& identity : identities_) {

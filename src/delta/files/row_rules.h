@@ -70,14 +70,11 @@ class RowRules {
   void check(const Check& rule, const arrow::RecordBatch& rows) const;
 
   SchemaPtr schema_;
+  bool hasNotNull_;
   std::vector<Filled> defaults_;
   std::vector<std::unique_ptr<Identity>> identities_;
   std::vector<Filled> generated_;
   std::vector<Check> checks_;
-  bool fillsNotNull_ = false;  // a column that must not be null is filled in
 };
-
-// Throws Error DELTA_NOT_NULL_CONSTRAINT_VIOLATED where a null meets a column, or a struct's field, that must not be null.
-void checkNotNull(const arrow::RecordBatch& rows, const Schema& schema);
 
 }  // namespace thalweg::delta
