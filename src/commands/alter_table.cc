@@ -1,5 +1,5 @@
-// ALTER TABLE RENAME TO, SET and UNSET TBLPROPERTIES, and ALTER VIEW; what changes a Delta table's columns is
-// not built yet.
+// ALTER TABLE and ALTER VIEW: which statement it is.
+#include "commands/alter_columns.h"
 #include "commands/statements.h"
 #include "commands/table_properties.h"
 #include "commands/table_target.h"
@@ -33,8 +33,16 @@ CommandResult run(const sql::AlterTable& statement, CommandSession& session) {
     setTableProperties(statement.table, statement.properties, session);
   } else if (statement.kind == Kind::UnsetProperties) {
     unsetTableProperties(statement.table, statement.keys, statement.ifExists, session);
+  } else if (statement.kind == Kind::AddConstraint || statement.kind == Kind::DropConstraint) {
+    alterConstraints(statement, session);
+  } else if (statement.kind == Kind::ClusterBy) {
+    alterClustering(statement, session);
+  } else if (statement.kind == Kind::DropFeature) {
+    throw unsupported("ALTER TABLE DROP FEATURE " + statement.constraint);
+  } else if (statement.kind == Kind::SetLocation) {
+    throw unsupported("ALTER TABLE SET LOCATION");
   } else {
-    throw unsupported("ALTER TABLE other than RENAME TO, SET TBLPROPERTIES and UNSET TBLPROPERTIES");
+    alterColumns(statement, session);
   }
   return {};
 }

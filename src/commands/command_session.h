@@ -9,8 +9,11 @@
 #include <arrow/type_fwd.h>
 
 #include "catalog/catalog.h"
+#include "common/cancellation.h"
+#include "common/task_pool.h"
 #include "connector/registry.h"
 #include "delta/snapshot/delta_log.h"
+#include "plan/analyze/analyzer.h"
 #include "plan/logical/node.h"
 
 namespace spark::connect {
@@ -71,6 +74,10 @@ class CommandSession {
   virtual void run(const LogicalPtr& plan, BatchWrite& write) = 0;
   // Of a statement that runs now.
   virtual BatchContext batchContext() const = 0;
+  // For expressions of the statement's own (plan/analyze/row_changes.h).
+  virtual AnalyzerContext analyzerContext() = 0;
+  virtual TaskPool& pool() = 0;
+  virtual const CancellationToken& cancellation() const = 0;
 };
 
 }  // namespace thalweg

@@ -5,21 +5,71 @@
 #include "commands/statements.h"
 #include "commands/table_target.h"
 #include "common/error.h"
+#include "common/json_text.h"
+#include "delta/files/row_rules.h"
+#include "plan/analyze/row_changes.h"
+#include "types/column_metadata.h"
 
 namespace thalweg {
 namespace {
 
+void putIdentity(const sql::ColumnDefinition& column, StructField* field) {
+  if (field->type->id() != TypeId::Long) {
+    throw Error("DELTA_IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE",
+                "The identity column " + field->name + " is " + field->type->sqlString() + ", and must be BIGINT.",
+                {{"dataType", field->type->typeName()}});
+  }
+  if (column.identity->step == 0)
+    throw Error("IDENTITY_COLUMNS_ILLEGAL_STEP", "The step of the identity column " + field->name + " is 0.");
+  const auto put = [&](std::string_view key, const std::string& json) {
+    field->metadata = withMetadataKey(field->metadata, key, json);
+  };
+  put(delta::kIdentityStart, std::to_string(column.identity->start));
+  put(delta::kIdentityStep, std::to_string(column.identity->step));
+  put(delta::kIdentityAllowExplicitInsert, column.identity->always ? "false" : "true");
+}
+
 StructField columnOf(const sql::ColumnDefinition& column) {
-  const std::string name = quotedName(column.name);
-  if (column.name.size() != 1) throw unsupported("The nested column " + name + " in CREATE TABLE");
-  if (column.generationExpression) throw unsupported("The generated column " + name);
-  if (column.identity) throw unsupported("The identity column " + name);
-  if (column.defaultExpression) throw unsupported("The default of column " + name);
+  if (column.name.size() != 1) throw unsupported("The nested column " + quotedName(column.name) + " in CREATE TABLE");
   StructField field{column.name[0], column.type, column.nullable, "{}"};
-  if (column.comment)
-    field.metadata = nlohmann::json({{"comment", *column.comment}})
-                         .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const auto put = [&](std::string_view key, const std::string& text) {
+    field.metadata = withMetadataKey(field.metadata, key, toJsonText(nlohmann::json(text)));
+  };
+  if (column.comment) put("comment", *column.comment);
+  if (column.generationExpression) put(delta::kGenerationExpression, *column.generationExpression);
+  if (column.defaultExpression) put(delta::kCurrentDefault, *column.defaultExpression);
+  if (column.identity) putIdentity(column, &field);
   return field;
+}
+
+// Generated columns are made of the others, the same whenever they are computed.
+void checkGenerated(const Schema& schema, CommandSession& session) {
+  const AnalyzerContext context = session.analyzerContext();
+  std::vector<StructField> others;
+  for (const StructField& field : schema.fields()) {
+    if (!delta::isGenerated(field)) others.push_back(field);
+  }
+  const std::vector<AttributePtr> columns = tableColumns(*DataType::structOf(std::move(others)), {});
+  for (const StructField& field : schema.fields()) {
+    const auto sql = metadataText(field.metadata, delta::kGenerationExpression);
+    if (!sql) {
+      if (const auto value = metadataText(field.metadata, delta::kCurrentDefault)) analyzeExpression(*value, {}, context);
+      continue;
+    }
+    const ExpressionPtr expression = analyzeExpression(*sql, columns, context);
+    if (!expression->deterministic()) {
+      throw Error("UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
+                  "The generated column " + field.name + " cannot be made by " + *sql + ", which may differ from call to call.",
+                  {{"fieldName", field.name}, {"expressionStr", *sql}, {"reason", "generation expression is not deterministic"}});
+    }
+    if (equals(*expression->type(), *field.type)) continue;
+    throw Error("DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH",
+                "The generated column " + field.name + " is " + field.type->sqlString() + ", and its expression " +
+                    expression->type()->sqlString() + ": cast it.",
+                {{"columnName", field.name},
+                 {"expressionType", expression->type()->sqlString()},
+                 {"columnType", field.type->sqlString()}});
+  }
 }
 
 std::vector<std::string> partitionsOf(const std::vector<sql::Transform>& transforms) {
@@ -54,13 +104,13 @@ CommandResult run(const sql::CreateTable& statement, CommandSession& session) {
   using Copy = sql::CreateTable::Copy;
   if (statement.copy == Copy::ShallowClone || statement.copy == Copy::DeepClone)
     throw unsupported("CREATE TABLE … CLONE");
-  if (!statement.clusterBy.empty()) throw unsupported("CLUSTER BY in CREATE TABLE");
   NewTable table;
   table.name = statement.table;
   table.location = statement.location;
   table.comment = statement.comment;
   table.properties.insert(statement.properties.begin(), statement.properties.end());
   table.partitionedBy = partitionsOf(statement.partitionedBy);
+  table.clusterBy = statement.clusterBy;
   table.ifNotExists = statement.ifNotExists;
   table.orReplace = statement.orReplace;
   table.mustExist = statement.replaceOnly;
@@ -78,6 +128,7 @@ CommandResult run(const sql::CreateTable& statement, CommandSession& session) {
     std::vector<StructField> columns;
     for (const sql::ColumnDefinition& column : statement.columns) columns.push_back(columnOf(column));
     table.columns = DataType::structOf(std::move(columns));
+    checkGenerated(*table.columns, session);
   }
   if (statement.query) {
     if (table.columns) {

@@ -3,6 +3,7 @@
 #include "commands/table_target.h"
 #include "commands/table_write.h"
 #include "common/error.h"
+#include "plan/analyze/row_changes.h"
 
 namespace thalweg {
 namespace {
@@ -37,18 +38,62 @@ LogicalPtr withPartitionValues(const sql::InsertInto& statement, const LogicalPt
   return std::make_shared<LogicalProject>(std::move(ordered), rows);
 }
 
+// The columns that the query's values are for, in their order.
+std::vector<StructField> columnsFor(const sql::InsertInto& statement, const Schema& table) {
+  std::vector<StructField> columns;
+  for (const std::string& name : statement.columns) {
+    const int index = table.fieldIndex(name, /*caseSensitive=*/false);
+    columns.push_back(index < 0 ? StructField{name, DataType::primitive(TypeId::Void)} : table.fields()[static_cast<size_t>(index)]);
+  }
+  if (!statement.columns.empty()) return columns;
+  for (const StructField& field : table.fields()) {
+    const bool isConstant = std::any_of(statement.partition.begin(), statement.partition.end(), [&](const auto& one) {
+      return one.second && equalsIgnoreCase(one.first, field.name);
+    });
+    if (!isConstant) columns.push_back(field);
+  }
+  return columns;
+}
+
+// INSERT OVERWRITE … PARTITION (p = 'x') replaces the rows of that partition; null: no partition is said.
+std::optional<std::string> partitionCondition(const sql::InsertInto& statement) {
+  std::optional<std::string> condition;
+  for (size_t i = 0; i < statement.partition.size(); ++i) {
+    if (!statement.partition[i].second) continue;
+    const std::string one = "(" + quotedName({statement.partition[i].first}) + " <=> " + statement.partitionTexts[i] + ")";
+    condition = condition ? "(" + *condition + " AND " + one + ")" : one;
+  }
+  return condition;
+}
+
+// What an INSERT replaces, as the writer's options say it.
+void takeReplaced(const sql::InsertInto& statement, CommandSession& session, TableWrite* write) {
+  if (statement.replaceWhere) {
+    write->overwrite = true;
+    write->options.set("replaceWhere", "(" + statement.replaceWhereText + ")");
+  }
+  if (!statement.overwrite) return;
+  const bool dynamic = equalsIgnoreCase(
+      session.lookUp("spark.sql.sources.partitionOverwriteMode").value_or("static"), "dynamic");
+  const auto condition = partitionCondition(statement);
+  if (condition && !dynamic) write->options.set("replaceWhere", *condition);
+}
+
 }  // namespace
 
 CommandResult run(const sql::InsertInto& statement, CommandSession& session) {
-  if (statement.replaceWhere) throw unsupported("INSERT INTO … REPLACE WHERE");
-  if (statement.ifPartitionNotExists) throw unsupported("INSERT OVERWRITE … IF NOT EXISTS");
+  if (statement.ifPartitionNotExists) {
+    throw Error("UNSUPPORTED_FEATURE.INSERT_PARTITION_SPEC_IF_NOT_EXISTS",
+                "INSERT … PARTITION … IF NOT EXISTS is not supported.", {{"tableName", quotedName(statement.table)}});
+  }
   if (!statement.subqueries.empty()) throw unsupported("A subquery in INSERT's own expressions");
   const bool constant = std::any_of(statement.partition.begin(), statement.partition.end(),
                                     [](const auto& one) { return one.second != nullptr; });
-  if (statement.overwrite && !statement.partition.empty()) throw unsupported("INSERT OVERWRITE … PARTITION");
   // The table is looked for first: its absence is the error that is said.
-  requireTable(statement.table, session, "INSERT");
+  const TableTarget target = requireTable(statement.table, session, "INSERT");
+  fillDefaults(statement.query.get(), columnsFor(statement, *columnsOf(target, session).schema));
   TableWrite write{statement.table, session.resolve(*statement.query), {}, statement.overwrite};
+  takeReplaced(statement, session, &write);
   if (statement.withSchemaEvolution) write.options.set("mergeSchema", "true");
   if (constant) {
     if (statement.byName || !statement.columns.empty())

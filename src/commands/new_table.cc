@@ -21,16 +21,6 @@ std::string operationName(const NewTable& table) {
   return table.query ? verb + " AS SELECT" : verb;
 }
 
-void checkProperties(const NewTable& table) {
-  for (const auto& [key, value] : table.properties) {
-    if (key.starts_with("delta.feature.") || key == "delta.minReaderVersion" ||
-        key == "delta.minWriterVersion") {
-      throw unsupported("The table property " + key +
-                        " (a Delta table gets the features that its columns and properties need)");
-    }
-  }
-}
-
 void checkColumns(const Schema& columns, const std::vector<std::string>& partitionedBy) {
   std::set<std::string> seen;
   for (const StructField& field : columns.fields()) {
@@ -67,7 +57,7 @@ void writeTable(const NewTable& table, const std::string& address, bool managed,
   definition.partitionColumns = table.partitionedBy;
   definition.timeZone = session.lookUp("spark.sql.session.timeZone").value_or("UTC");
   definition.creation =
-      TableCreation{operationName(table), table.comment, table.properties, managed, replace, !table.query};
+      TableCreation{operationName(table), table.comment, table.properties, managed, replace, table.clusterBy, !table.query};
   SchemaPtr columns = table.columns ? table.columns : DataType::structOf({});
   if (table.query) columns = schemaOf(*table.query);
   checkColumns(*columns, table.partitionedBy);
@@ -221,7 +211,6 @@ std::string placeOf(const NewTable& table, const TableName& name, const SchemaEn
 }  // namespace
 
 bool createTable(const NewTable& table, CommandSession& session) {
-  checkProperties(table);
   if (isPathName(table.name)) return createAtPath(table, session);
   const TableName name = qualifyTable(table.name, session.names());
   if (const auto entry = session.catalog().find(name)) {

@@ -19,6 +19,7 @@ struct NewTable {
   std::map<std::string, std::string> properties = {};
   Options options = {};  // of the writer
   std::vector<std::string> partitionedBy = {};
+  std::vector<std::vector<std::string>> clusterBy = {};
   SchemaPtr columns =
       {};  // as declared; null: those of the query, or of the table that is at the location already
   LogicalPtr query = {};  // its rows become the table's; null: none

@@ -17,6 +17,10 @@ CommandResult run(const sql::DropTable& statement, CommandSession& session);
 CommandResult run(const sql::AlterTable& statement, CommandSession& session);
 CommandResult run(const sql::InsertInto& statement, CommandSession& session);
 
+// delete.cc, update.cc
+CommandResult run(const sql::Delete& statement, CommandSession& session);
+CommandResult run(const sql::Update& statement, CommandSession& session);
+
 // truncate.cc, comment.cc
 CommandResult run(const sql::Truncate& statement, CommandSession& session);
 CommandResult run(const sql::CommentOn& statement, CommandSession& session);

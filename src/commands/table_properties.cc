@@ -1,13 +1,11 @@
 #include "commands/table_properties.h"
 
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
+#include "commands/metadata_change.h"
 #include "commands/table_target.h"
 #include "common/error.h"
-#include "delta/commit/transaction.h"
-#include "delta/snapshot/table_features.h"
+#include "delta/files/row_rules.h"
 
 namespace thalweg {
 namespace {
@@ -16,33 +14,12 @@ std::string jsonDump(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-void refuseFeatureSwitch(const std::string& key) {
-  if (!key.starts_with("delta.feature.") && key != "delta.minReaderVersion" &&
-      key != "delta.minWriterVersion" && !key.starts_with("delta.columnMapping.") &&
-      !key.starts_with("delta.constraints.")) {
-    return;
-  }
-  throw unsupported("ALTER TABLE with the property " + key);
-}
-
-// The features that the changed metadata asks for must be the table's already.
-void checkFeatures(const delta::Metadata& changed, const delta::Snapshot& snapshot) {
-  const auto there = delta::writerFeatures(snapshot.protocol());
-  for (const std::string& feature :
-       delta::writerFeatures(delta::protocolForNewTable(changed, snapshot.table().uri()))) {
-    if (std::find(there.begin(), there.end(), feature) == there.end())
-      throw unsupported("switching on the table feature " + feature);
-  }
-}
-
-void commitMetadata(const std::shared_ptr<delta::DeltaLog>& log, const delta::SnapshotPtr& snapshot,
-                    delta::Metadata changed, delta::Operation operation) {
-  checkFeatures(changed, *snapshot);
-  delta::Transaction transaction(log, snapshot);
-  transaction.setMetadata(std::move(changed));
-  transaction.setOperation(std::move(operation));
-  const delta::CommitOutcome outcome = transaction.commit();
-  if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) throw Error(conflict->error);
+// Constraints have statements of their own.
+void refuseConstraint(const std::string& key) {
+  if (!key.starts_with(delta::kConstraintPrefix)) return;
+  throw Error("DELTA_ADD_CONSTRAINTS", "The property " + key +
+                                           " cannot be set or unset: use ALTER TABLE ADD CONSTRAINT and DROP CONSTRAINT.",
+              {});
 }
 
 }  // namespace
@@ -54,7 +31,7 @@ void setTableProperties(const sql::Name& table, const sql::Properties& propertie
   delta::Metadata changed = snapshot->metadata();
   nlohmann::ordered_json said = nlohmann::ordered_json::object();
   for (const auto& [key, value] : properties) {
-    refuseFeatureSwitch(key);
+    refuseConstraint(key);
     said[key] = value;
     if (key == "comment")
       changed.description = value;
@@ -64,7 +41,7 @@ void setTableProperties(const sql::Name& table, const sql::Properties& propertie
   delta::Operation operation;
   operation.name = "SET TBLPROPERTIES";
   operation.parameters = {{"properties", delta::jsonText(jsonDump(said))}};
-  commitMetadata(log, snapshot, std::move(changed), std::move(operation));
+  commitMetadata(log, snapshot, {std::move(changed), std::move(operation)});
 }
 
 void unsetTableProperties(const sql::Name& table, const std::vector<std::string>& keys, bool ifExists,
@@ -74,7 +51,7 @@ void unsetTableProperties(const sql::Name& table, const std::vector<std::string>
   const delta::SnapshotPtr snapshot = log->require();
   delta::Metadata changed = snapshot->metadata();
   for (const std::string& key : keys) {
-    refuseFeatureSwitch(key);
+    refuseConstraint(key);
     const bool comment = key == "comment" && changed.description;
     if (comment)
       changed.description.reset();
@@ -88,7 +65,7 @@ void unsetTableProperties(const sql::Name& table, const std::vector<std::string>
   operation.name = "UNSET TBLPROPERTIES";
   operation.parameters = {{"properties", delta::jsonText(jsonDump(keys))},
                           {"ifExists", delta::jsonText(ifExists ? "true" : "false")}};
-  commitMetadata(log, snapshot, std::move(changed), std::move(operation));
+  commitMetadata(log, snapshot, {std::move(changed), std::move(operation)});
 }
 
 }  // namespace thalweg

@@ -11,7 +11,7 @@
 namespace thalweg {
 
 // A Delta table's are in its log: one commit "SET TBLPROPERTIES", in which the property `comment` is the
-// table's comment. Throws unsupported() for a property that asks for a feature that the table lacks.
+// table's comment. The table gets the features that a property asks for or needs.
 void setTableProperties(const sql::Name& table, const sql::Properties& properties, CommandSession& session);
 // Throws Error DELTA_UNSET_NON_EXISTENT_PROPERTY unless ifExists.
 void unsetTableProperties(const sql::Name& table, const std::vector<std::string>& keys, bool ifExists,

@@ -4,6 +4,7 @@
 #include "commands/store_assignment.h"
 #include "commands/table_target.h"
 #include "common/error.h"
+#include "delta/files/row_rules.h"
 
 namespace thalweg {
 namespace {
@@ -96,6 +97,8 @@ void makeTable(const TableSave& save, CommandSession& session) {
 }  // namespace
 
 void takeOverwriteMode(const std::optional<std::string>& setting, Options* options) {
+  // Rows that are named take precedence of a session's habit.
+  if (options->has("replaceWhere")) return;
   if (setting && !options->has("partitionOverwriteMode")) options->set("partitionOverwriteMode", *setting);
 }
 
@@ -111,7 +114,15 @@ void insertByName(const TableWrite& write, CommandSession& session) {
 
 void insertIntoList(const TableWrite& write, const std::vector<std::string>& list, CommandSession& session) {
   insertAssigned(write, session, [&](const Schema& columns, const Schema& data, const std::string& table) {
-    return assignToList(columns, data, list, table);
+    ColumnAssignment assignment = assignToList(columns, data, list, table);
+    for (const StructField& column : columns.fields()) {
+      const bool given = assignment.written->fieldIndex(column.name, /*caseSensitive=*/false) >= 0;
+      if (given || column.nullable || delta::isFilledIn(column)) continue;
+      throw Error("DELTA_INSERT_COLUMN_MISMATCH",
+                  "The list of columns lacks " + quotedName({column.name}) + ", which must not be null.",
+                  {{"columnName", column.name}});
+    }
+    return assignment;
   });
 }
 

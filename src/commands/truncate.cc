@@ -19,9 +19,8 @@ CommandResult run(const sql::Truncate& statement, CommandSession& session) {
     ++numFiles;
   });
   delta::Operation operation;
-  operation.name = "DELETE";
-  operation.parameters = {{"predicate", delta::jsonText("[\"true\"]")}};
-  operation.metrics = {{"numRemovedFiles", numFiles}, {"numAddedFiles", 0}};
+  operation.name = "TRUNCATE";
+  operation.metrics = {{"numRemovedFiles", numFiles}};
   transaction.setOperation(operation);
   const delta::CommitOutcome outcome = transaction.commit();
   if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) throw Error(conflict->error);

@@ -33,6 +33,7 @@ struct TableCreation {
   std::map<std::string, std::string> properties;
   bool managed = true;
   bool replace = false;   // a table that is there gets this schema, these properties and these rows in place of its own
+  std::vector<std::vector<std::string>> clusterBy = {};  // names of columns, or of fields in them
   bool declared = false;  // the columns are as written in DDL: NOT NULL counts; those of a query may all be null
 };
 

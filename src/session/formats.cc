@@ -2,6 +2,7 @@
 #include <map>
 #include <mutex>
 
+#include "commands/sql_evaluator.h"
 #include "common/error.h"
 #include "expr/cast/cast.h"
 #include "session/server_state.h"
@@ -53,7 +54,13 @@ std::string writePath(const WriteDefinition& write) {
   throw Error(ErrorKind::IllegalArgument, "INVALID_OPTION", "A Delta write needs a path: start(path), save(path) or the option 'path'.");
 }
 
-FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs) {
+FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs, TaskPool& pool) {
+  const auto engine = [&pool](const WriteDefinition& write) {
+    DeltaWriteEngine made;
+    made.expressions = makeSqlEvaluator(write.timeZone, write.ansi);
+    made.runTasks = [&pool](int count, const std::function<void(int)>& task) { pool.runAll(count, task); };
+    return made;
+  };
   FormatProvider format;
   format.name = "delta";
   format.openTable = [logs](const ReadDefinition& read, const FileSystemRegistry& files) -> std::shared_ptr<Table> {
@@ -71,21 +78,23 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs) {
     auto resolve = [&files](std::string_view uri) { return files.resolve(uri); };
     return openDeltaStream(logs->get(files.resolve(onlyPath(read, "delta"))), read, context, resolve);
   };
-  format.openStreamSink = [logs](const WriteDefinition& write, const FileSystemRegistry& files) -> std::unique_ptr<StreamSink> {
+  format.openStreamSink = [logs, engine](const WriteDefinition& write, const FileSystemRegistry& files) -> std::unique_ptr<StreamSink> {
     DeltaWriteOptions options = DeltaWriteOptions::parse(write.options, write.partitionColumns);
     options.compactBehind = write.compactBehind;
     options.keyColumns = write.keyColumns;
-    return std::make_unique<DeltaStreamSink>(logs->get(files.resolve(writePath(write))), std::move(options), storeAssignment(write.timeZone));
+    DeltaWriteEngine streamEngine = engine(write);
+    streamEngine.cast = storeAssignment(write.timeZone);
+    return std::make_unique<DeltaStreamSink>(logs->get(files.resolve(writePath(write))), std::move(options), std::move(streamEngine));
   };
-  format.openBatchWrite = [logs](const WriteDefinition& write, const FileSystemRegistry& files, SaveMode mode,
-                                 const SchemaPtr& schema) -> std::unique_ptr<BatchWrite> {
+  format.openBatchWrite = [logs, engine](const WriteDefinition& write, const FileSystemRegistry& files, SaveMode mode,
+                                         const SchemaPtr& schema) -> std::unique_ptr<BatchWrite> {
     if (write.creation) {
       return beginDeltaCreation(logs->get(files.resolve(writePath(write))), *write.creation, schema,
-                                DeltaWriteOptions::parse(write.options, write.partitionColumns));
+                                DeltaWriteOptions::parse(write.options, write.partitionColumns), engine(write));
     }
     // Unlike a stream's rows and SQL's INSERT, a DataFrame's are not cast: other types are refused, as by Delta.
     return beginDeltaWrite(logs->get(files.resolve(writePath(write))), mode, schema,
-                           DeltaWriteOptions::parse(write.options, write.partitionColumns));
+                           DeltaWriteOptions::parse(write.options, write.partitionColumns), engine(write));
   };
   return format;
 }
@@ -199,8 +208,8 @@ FormatProvider noopFormat() {
 
 }  // namespace
 
-void registerFormats(FormatRegistry* registry, const std::shared_ptr<DeltaLogs>& logs) {
-  registry->add(deltaFormat(logs));
+void registerFormats(FormatRegistry* registry, const std::shared_ptr<DeltaLogs>& logs, TaskPool& pool) {
+  registry->add(deltaFormat(logs, pool));
   registry->add(kafkaFormat());
   registry->add(rateFormat());
   registry->add(stateFormat());

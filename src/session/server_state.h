@@ -28,6 +28,6 @@ struct ServerState {
 };
 
 // Adds every format that the program has to a registry.
-void registerFormats(FormatRegistry* registry, const std::shared_ptr<DeltaLogs>& logs);
+void registerFormats(FormatRegistry* registry, const std::shared_ptr<DeltaLogs>& logs, TaskPool& pool);
 
 }  // namespace thalweg

@@ -59,7 +59,7 @@ ServerState::ServerState(const ServerOptions& serverOptions)
       catalog(placesOf(serverOptions, formats.fileSystems())) {
   // Operators call Arrow's kernels by name.
   THALWEG_ASSERT(arrow::compute::Initialize().ok());
-  registerFormats(&formats, deltaLogs);
+  registerFormats(&formats, deltaLogs, pool);
 }
 
 std::shared_ptr<SessionFactory> makeSessionFactory(const ServerOptions& options) { return std::make_shared<Factory>(options); }

@@ -111,6 +111,12 @@ void StatementSession::run(const LogicalPtr& plan, BatchWrite& write) {
   addObserved(execution, &observed_);
 }
 
+AnalyzerContext StatementSession::analyzerContext() {
+  return session_.analyzerContext(cancellation_, {session_.names()});
+}
+TaskPool& StatementSession::pool() {
+  return session_.server_->pool;
+}
 BatchContext StatementSession::batchContext() const {
   return session_.batchContext();
 }

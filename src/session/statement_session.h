@@ -34,6 +34,9 @@ class StatementSession final : public CommandSession {
   std::string explain(const LogicalPtr& plan, bool extended) override;
   void run(const LogicalPtr& plan, BatchWrite& write) override;
   BatchContext batchContext() const override;
+  AnalyzerContext analyzerContext() override;
+  TaskPool& pool() override;
+  const CancellationToken& cancellation() const override { return cancellation_; }
   // What the plans that have run here observed.
   const std::vector<ObservedMetrics>& observed() const { return observed_; }
 

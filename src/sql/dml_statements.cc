@@ -23,15 +23,25 @@ Statement StatementParser::parseInsert() {
     do {
       std::string column = tokens_.expectIdentifier();
       ExpressionPtr value;
-      if (tokens_.acceptSymbol("=")) value = parseExpressionMessage();
+      std::string text;
+      if (tokens_.acceptSymbol("=")) {
+        const size_t first = tokens_.position();
+        value = parseExpressionMessage();
+        text = tokens_.textSince(first);
+      }
       insert.partition.emplace_back(std::move(column), std::move(value));
+      insert.partitionTexts.push_back(std::move(text));
     } while (tokens_.acceptSymbol(","));
     tokens_.expectSymbol(")");
     insert.ifPartitionNotExists = acceptIfNotExists();
   }
   if (tokens_.acceptWords({"by", "name"})) insert.byName = true;
   else if (tokens_.peekSymbol("(") && !parser_.peekQuery()) insert.columns = tokens_.expectIdentifierList();
-  if (tokens_.acceptWords({"replace", "where"})) insert.replaceWhere = parseExpressionMessage();
+  if (tokens_.acceptWords({"replace", "where"})) {
+    const size_t first = tokens_.position();
+    insert.replaceWhere = parseExpressionMessage();
+    insert.replaceWhereText = tokens_.textSince(first);
+  }
   insert.query = parseQueryMessage();
   return insert;
 }

@@ -179,8 +179,10 @@ struct InsertInto {
   std::vector<std::string> columns = {};
   // PARTITION (p = 'x', q): static values as expressions, dynamic ones empty.
   std::vector<std::pair<std::string, ExpressionPtr>> partition = {};
+  std::vector<std::string> partitionTexts = {};  // the SQL texts of those values, empty for dynamic ones
   bool ifPartitionNotExists = false;
   ExpressionPtr replaceWhere = {};
+  std::string replaceWhereText = {};
   bool withSchemaEvolution = false;
   RelationPtr query = {};
   Subqueries subqueries = {};

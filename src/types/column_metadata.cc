@@ -29,6 +29,25 @@ std::optional<int64_t> metadataNumber(const std::string& metadata, std::string_v
   return found->get<int64_t>();
 }
 
+std::optional<std::string> metadataText(const std::string& metadata, std::string_view key) {
+  const auto object = objectOf(metadata);
+  const auto found = object.find(std::string(key));
+  if (found == object.end() || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
+}
+
+bool metadataFlag(const std::string& metadata, std::string_view key) {
+  const auto object = objectOf(metadata);
+  const auto found = object.find(std::string(key));
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+std::string withoutMetadataKey(const std::string& metadata, std::string_view key) {
+  auto object = objectOf(metadata);
+  object.erase(std::string(key));
+  return object.empty() ? std::string() : toJsonText(object);
+}
+
 SchemaPtr withoutQueryMarks(const Schema& schema) {
   std::vector<StructField> fields = schema.fields();
   for (StructField& field : fields) {

@@ -21,6 +21,12 @@ std::string withMetadataKey(const std::string& metadata, std::string_view key, c
 bool hasMetadataKey(const std::string& metadata, std::string_view key);
 // A key's whole number; none where it has another value.
 std::optional<int64_t> metadataNumber(const std::string& metadata, std::string_view key);
+// A key's text; none where it has another value.
+std::optional<std::string> metadataText(const std::string& metadata, std::string_view key);
+// Whether a key is true.
+bool metadataFlag(const std::string& metadata, std::string_view key);
+// The object without the key; empty where nothing is left.
+std::string withoutMetadataKey(const std::string& metadata, std::string_view key);
 
 // The schema without the keys above: they hold within a query and mean nothing in a table.
 SchemaPtr withoutQueryMarks(const Schema& schema);

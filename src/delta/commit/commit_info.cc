@@ -26,7 +26,10 @@ std::string jsonText(std::string_view text) {
 }
 
 CommitInfo makeCommitInfo(const Operation& operation, const CommitFacts& facts) {
-  std::string json = "{\"timestamp\":" + std::to_string(facts.timestampMs);
+  std::string json = "{";
+  if (facts.inCommitTimestampMs) json += "\"inCommitTimestamp\":" + std::to_string(*facts.inCommitTimestampMs);
+  appendKey(json, "timestamp");
+  json += std::to_string(facts.timestampMs);
   appendKey(json, "operation");
   appendJsonString(json, operation.name);
   appendKey(json, "operationParameters");
@@ -51,6 +54,15 @@ CommitInfo makeCommitInfo(const Operation& operation, const CommitFacts& facts) 
     appendJsonString(json, std::to_string(value));
   }
   json += '}';
+  if (!operation.tags.empty()) {
+    appendKey(json, "tags");
+    json += '{';
+    for (const auto& [name, value] : operation.tags) {
+      appendKey(json, name);
+      appendJsonString(json, value);
+    }
+    json += '}';
+  }
   if (operation.userMetadata) {
     appendKey(json, "userMetadata");
     appendJsonString(json, *operation.userMetadata);

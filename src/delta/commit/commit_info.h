@@ -24,12 +24,14 @@ struct Operation {
   // Name → number; written as texts.
   std::vector<std::pair<std::string, int64_t>> metrics;
   std::optional<std::string> userMetadata;
+  std::vector<std::pair<std::string, std::string>> tags;
 };
 
 // `text` as JSON, quotes included.
 std::string jsonText(std::string_view text);
 
 struct CommitFacts {
+  std::optional<int64_t> inCommitTimestampMs;
   int64_t timestampMs = 0;
   std::optional<int64_t> readVersion;  // absent in version 0
   IsolationLevel isolationLevel = IsolationLevel::Serializable;
@@ -37,8 +39,8 @@ struct CommitFacts {
   std::string txnId;
 };
 
-// Keys in Spark's order: timestamp, operation, operationParameters, readVersion, isolationLevel,
-// isBlindAppend, operationMetrics, userMetadata, engineInfo, txnId.
+// Keys in Spark's order: inCommitTimestamp, timestamp, operation, operationParameters, readVersion, isolationLevel,
+// isBlindAppend, operationMetrics, tags, userMetadata, engineInfo, txnId.
 CommitInfo makeCommitInfo(const Operation& operation, const CommitFacts& facts);
 
 }  // namespace thalweg::delta

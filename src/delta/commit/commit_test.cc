@@ -112,18 +112,54 @@ TEST_F(CommitTest, FeaturesOfANewTableFollowItsProperties) {
       create({{"delta.enableDeletionVectors", "true"}, {"delta.enableChangeDataFeed", "true"}});
   EXPECT_EQ(lines(0)[2],
             R"({"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["deletionVectors"],)"
-            R"("writerFeatures":["deletionVectors","changeDataFeed","invariants","appendOnly"]}})");
+            R"("writerFeatures":["appendOnly","changeDataFeed","deletionVectors","invariants"]}})");
 }
 
 TEST_F(CommitTest, WhatATableWouldNeedButWeLackIsRefusedByName) {
   try {
-    create({{"delta.enableRowTracking", "true"}});
+    create({{"delta.enableIcebergCompatV2", "true"}});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.condition(), "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
-    EXPECT_EQ(error.parameters().at("unsupported"), "rowTracking");
+    EXPECT_EQ(error.parameters().at("unsupported"), "icebergCompatV2");
   }
   EXPECT_FALSE(exists(commitFileName(0)));
+}
+
+TEST_F(CommitTest, InCommitTimestampsRise) {
+  create({{"delta.enableInCommitTimestamps", "true"}});
+  append(fileOf("a", "1"));
+  append(fileOf("b", "1"));
+  int64_t last = 0;
+  for (int version = 0; version < 3; ++version) {
+    const std::string line = lines(version)[0];
+    EXPECT_TRUE(line.starts_with("{\"commitInfo\":{\"inCommitTimestamp\":")) << line;
+    const int64_t time = json::parse(line)["commitInfo"]["inCommitTimestamp"];
+    EXPECT_GT(time, last) << "whatever the clock says";
+    last = time;
+  }
+}
+
+TEST_F(CommitTest, RowsOfATableThatTracksThemGetIds) {
+  create({{"delta.enableRowTracking", "true"}});
+  AddFile three = fileOf("a", "1");
+  three.stats = R"({"numRecords":3})";
+  AddFile two = fileOf("b", "1");
+  two.stats = R"({"numRecords":2})";
+  append(three);
+  append(two);
+  const auto actionOf = [&](int version, const char* kind) {
+    for (const std::string& line : lines(version)) {
+      if (json::parse(line).contains(kind)) return json::parse(line)[kind];
+    }
+    return json();
+  };
+  EXPECT_EQ(actionOf(1, "add")["baseRowId"], 0);
+  EXPECT_EQ(actionOf(1, "add")["defaultRowCommitVersion"], 1);
+  EXPECT_EQ(actionOf(2, "add")["baseRowId"], 3);
+  EXPECT_EQ(actionOf(2, "add")["defaultRowCommitVersion"], 2);
+  EXPECT_EQ(actionOf(2, "domainMetadata")["domain"], "delta.rowTracking");
+  EXPECT_EQ(json::parse(actionOf(2, "domainMetadata")["configuration"].get<std::string>())["rowIdHighWaterMark"], 4);
 }
 
 TEST_F(CommitTest, CommitInfoOfAnAppend) {

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include "delta/files/row_rules.h"
 #include "delta/log/file_paths.h"
 #include "delta/snapshot/table_features.h"
+#include "types/column_metadata.h"
+#include "types/schema_json.h"
 
 namespace thalweg::delta {
 namespace {
@@ -26,9 +29,17 @@ bool isHarmless(std::string_view property) {
          std::end(kHarmlessProperties);
 }
 
+// The schema without what identity columns have given out so far: only who gives out values himself cares.
+std::string withoutHighWaterMarks(const Metadata& metadata) {
+  std::vector<StructField> fields = metadata.schema()->fields();
+  for (StructField& field : fields) field.metadata = withoutMetadataKey(field.metadata, kIdentityHighWaterMark);
+  return toSchemaJson(*DataType::structOf(std::move(fields)));
+}
+
 bool differsHarmlessly(const Metadata& before, const Metadata& after) {
-  if (before.id != after.id || before.schemaString != after.schemaString ||
-      before.partitionColumns != after.partitionColumns) {
+  const bool sameSchema = before.schemaString == after.schemaString ||
+                          withoutHighWaterMarks(before) == withoutHighWaterMarks(after);
+  if (before.id != after.id || !sameSchema || before.partitionColumns != after.partitionColumns) {
     return false;
   }
   const auto agrees = [](const Metadata& left, const Metadata& right) {
@@ -115,7 +126,8 @@ class Checker {
       if (!domain) continue;
       for (const Action& ours : own_.actions) {
         const auto* own = std::get_if<DomainMetadata>(&ours);
-        if (own && own->domain == domain->domain) {
+        // Row ids are given out anew on top of the winner.
+        if (own && own->domain == domain->domain && own->domain != "delta.rowTracking") {
           return conflict("DELTA_CONCURRENT_TRANSACTION",
                           "it changed the metadata domain " + domain->domain + ", as this did",
                           "Run the operation again.");

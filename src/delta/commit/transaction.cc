@@ -36,6 +36,24 @@ void backOff(int lostRaces, int maxBackoffMs) {
   std::this_thread::sleep_for(std::chrono::microseconds(wait(random)));
 }
 
+constexpr std::string_view kRowTrackingFeature = "rowTracking";
+constexpr std::string_view kRowTrackingDomain = "delta.rowTracking";
+
+// The highest row id that a table has given out, −1 where none.
+int64_t rowIdHighWaterMark(const Snapshot& snapshot) {
+  const auto domain = snapshot.domainMetadata().find(std::string(kRowTrackingDomain));
+  if (domain == snapshot.domainMetadata().end()) return -1;
+  simdjson::dom::parser parser;
+  simdjson::dom::object object;
+  int64_t mark = 0;
+  if (parser.parse(domain->second.configuration).get(object) || object["rowIdHighWaterMark"].get(mark)) {
+    throw Error("DELTA_STATE_RECOVER_ERROR",
+                "The Delta table " + snapshot.table().path + " says nothing readable of its row ids.",
+                {{"operation", "row tracking"}});
+  }
+  return mark;
+}
+
 std::optional<int64_t> numRecords(const std::string& stats) {
   simdjson::dom::parser parser;
   simdjson::dom::object object;
@@ -84,8 +102,8 @@ void Transaction::add(AddFile file) {
 void Transaction::remove(RemoveFile file) {
   files_.emplace_back(std::move(file));
 }
-void Transaction::addCdc(AddCdcFile file) {
-  files_.emplace_back(std::move(file));
+void Transaction::addFileActions(std::vector<Action> actions) {
+  files_.insert(files_.end(), std::make_move_iterator(actions.begin()), std::make_move_iterator(actions.end()));
 }
 void Transaction::setMetadata(Metadata metadata) {
   metadata_ = std::move(metadata);
@@ -136,7 +154,8 @@ void Transaction::render() {
   const bool dataChange = std::any_of(files_.begin(), files_.end(), [](const Action& action) {
     return changesData<AddFile>(action) || changesData<RemoveFile>(action);
   });
-  facts_.timestampMs = log_->clock().nowMillis();
+  stampTime();
+  assignRowIds();
   if (readSnapshot_) facts_.readVersion = readSnapshot_->version();
   facts_.isBlindAppend = onlyAdds && !reads_.dependsOnFiles();
   facts_.isolationLevel = dataChange || metadata_ || protocol_ || facts_.isBlindAppend
@@ -145,6 +164,43 @@ void Transaction::render() {
   facts_.txnId = txnId_;
   actions_ = orderedActions(makeCommitInfo(operation_, facts_));
   text_ = toCommitText(actions_);
+}
+
+void Transaction::stampTime() {
+  facts_.timestampMs = log_->clock().nowMillis();
+  facts_.inCommitTimestampMs.reset();
+  if (!tableFlag(metadata(), kEnableInCommitTimestamps)) return;
+  facts_.inCommitTimestampMs = facts_.timestampMs;
+  if (!head_) return;
+  facts_.inCommitTimestampMs = std::max(facts_.timestampMs, head_->timestampMs() + 1);
+  if (!metadata_ || tableFlag(readSnapshot_->metadata(), kEnableInCommitTimestamps)) return;
+  // Older versions have no such time: readers must know from where on to look for one.
+  metadata_->configuration["delta.inCommitTimestampEnablementVersion"] = std::to_string(head_->version() + 1);
+  metadata_->configuration["delta.inCommitTimestampEnablementTimestamp"] =
+      std::to_string(*facts_.inCommitTimestampMs);
+}
+
+void Transaction::assignRowIds() {
+  stampedFiles_.clear();
+  rowTracking_.reset();
+  if (!supportsFeature(protocol(), kRowTrackingFeature)) return;
+  int64_t mark = head_ ? rowIdHighWaterMark(*head_) : -1;
+  const int64_t before = mark;
+  stampedFiles_ = files_;
+  for (Action& action : stampedFiles_) {
+    auto* file = std::get_if<AddFile>(&action);
+    if (!file || file->baseRowId) continue;
+    const auto count = file->stats ? numRecords(*file->stats) : std::nullopt;
+    if (!count) throw internalError("A file without a number of rows goes into a table that tracks rows: " + file->path);
+    file->baseRowId = mark + 1;
+    file->defaultRowCommitVersion = head_ ? head_->version() + 1 : 0;
+    mark += *count;
+  }
+  if (mark == before) return;
+  rowTracking_ = DomainMetadata{std::string(kRowTrackingDomain),
+                                "{\"rowIdHighWaterMark\":" + std::to_string(mark) +
+                                    ",\"domainName\":\"delta.rowTracking\"}",
+                                false};
 }
 
 void Transaction::checkActions() const {
@@ -190,7 +246,9 @@ std::vector<Action> Transaction::orderedActions(const CommitInfo& info) const {
   if (protocol_) actions.emplace_back(*protocol_);
   for (const SetTransaction& transaction : transactions_) actions.emplace_back(transaction);
   for (const DomainMetadata& domain : domains_) actions.emplace_back(domain);
-  actions.insert(actions.end(), files_.begin(), files_.end());
+  if (rowTracking_) actions.emplace_back(*rowTracking_);
+  const std::vector<Action>& files = stampedFiles_.empty() ? files_ : stampedFiles_;
+  actions.insert(actions.end(), files.begin(), files.end());
   return actions;
 }
 
@@ -267,10 +325,8 @@ CommitOutcome Transaction::commit() {
     }
     if (result == Attempt::Won) return finish(head_ ? head_->version() + 1 : 0);
     backOff(++lostRaces, limits_.maxBackoffMs);
-    if (stale_) {
-      plan();
-      render();
-    }
+    if (stale_) plan();
+    render();
   }
   throw Error(
       "DELTA_MAX_COMMIT_RETRIES_EXCEEDED",

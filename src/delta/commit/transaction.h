@@ -58,7 +58,8 @@ class Transaction {
 
   void add(AddFile file);
   void remove(RemoveFile file);
-  void addCdc(AddCdcFile file);
+  // AddFile, RemoveFile and AddCdcFile only.
+  void addFileActions(std::vector<Action> actions);
   void setMetadata(Metadata metadata);
   void setProtocol(Protocol protocol);
   void setTransaction(SetTransaction transaction);
@@ -92,6 +93,9 @@ class Transaction {
   void plan();
   // actions_, text_ and facts_ of what is to be put.
   void render();
+  // What depends on the version that the commit becomes, head_'s next.
+  void stampTime();
+  void assignRowIds();
   std::vector<Action> orderedActions(const CommitInfo& info) const;
   Attempt tryPut(int64_t version);
   // Reads the winners from `head_` on, moving it; Won where one of them turns out to be ours. A conflict that
@@ -112,6 +116,8 @@ class Transaction {
   std::vector<SetTransaction> transactions_;
   std::vector<DomainMetadata> domains_;
   std::vector<Action> files_;
+  std::vector<Action> stampedFiles_;        // files_ as they are put, where the table tracks rows
+  std::optional<DomainMetadata> rowTracking_;  // its new state
   Operation operation_;
   CommitLimits limits_;
   std::string txnId_;

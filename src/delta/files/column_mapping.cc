@@ -1,9 +1,17 @@
 #include "delta/files/column_mapping.h"
 
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
+#include "common/json_text.h"
+#include "common/uuid.h"
 #include "formats/parquet/parquet_file.h"
+#include "types/column_metadata.h"
+#include "types/schema_json.h"
 
 namespace thalweg::delta {
 namespace {
@@ -47,7 +55,67 @@ DataTypePtr physicalType(const DataTypePtr& type) {
   }
 }
 
+constexpr std::string_view kId = "delta.columnMapping.id";
+constexpr std::string_view kPhysicalName = "delta.columnMapping.physicalName";
+constexpr const char* kMaxColumnId = "delta.columnMapping.maxColumnId";
+
+using FieldVisitor = std::function<void(StructField* field)>;
+
+// The type with every field in it as `visit` leaves it, outer ones first.
+DataTypePtr withFields(const DataTypePtr& type, const FieldVisitor& visit) {
+  switch (type->id()) {
+    case TypeId::Array:
+      return DataType::array(withFields(type->element(), visit), type->containsNull());
+    case TypeId::Map:
+      return DataType::map(withFields(type->key(), visit), withFields(type->value(), visit), type->containsNull());
+    case TypeId::Struct: {
+      std::vector<StructField> fields = type->fields();
+      for (StructField& field : fields) {
+        visit(&field);
+        field.type = withFields(field.type, visit);
+      }
+      return DataType::structOf(std::move(fields));
+    }
+    default:
+      return type;
+  }
+}
+
 }  // namespace
+
+void assignColumnMapping(Metadata* metadata, PhysicalNames names) {
+  if (columnMappingMode(*metadata) == ColumnMappingMode::None) return;
+  int64_t maxId = 0;
+  const auto recorded = metadata->configuration.find(kMaxColumnId);
+  if (recorded != metadata->configuration.end()) {
+    const std::string& text = recorded->second;
+    std::from_chars(text.data(), text.data() + text.size(), maxId);
+  }
+  const SchemaPtr schema = metadata->schema();
+  withFields(schema, [&](StructField* field) {
+    maxId = std::max(maxId, metadataNumber(field->metadata, kId).value_or(0));
+  });
+  const SchemaPtr mapped = withFields(schema, [&](StructField* field) {
+    if (!metadataNumber(field->metadata, kId))
+      field->metadata = withMetadataKey(field->metadata, kId, std::to_string(++maxId));
+    if (metadataText(field->metadata, kPhysicalName)) return;
+    const std::string name = names == PhysicalNames::AsShown ? field->name : "col-" + randomUuid();
+    field->metadata = withMetadataKey(field->metadata, kPhysicalName, toJsonText(nlohmann::json(name)));
+  });
+  metadata->schemaString = toSchemaJson(*mapped);
+  metadata->configuration[kMaxColumnId] = std::to_string(maxId);
+}
+
+SchemaPtr withoutTableMetadata(const SchemaPtr& schema) {
+  return withFields(schema, [](StructField* field) {
+    const auto json = nlohmann::json::parse(field->metadata, nullptr, /*allow_exceptions=*/false);
+    if (!json.is_object()) return;
+    for (const auto& [key, value] : json.items()) {
+      if (key.starts_with("delta.") || key == "CURRENT_DEFAULT")
+        field->metadata = withoutMetadataKey(field->metadata, key);
+    }
+  });
+}
 
 ColumnMappingMode columnMappingMode(const Metadata& metadata) {
   const auto it = metadata.configuration.find("delta.columnMapping.mode");

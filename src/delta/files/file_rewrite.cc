@@ -2,10 +2,13 @@
 
 #include <arrow/record_batch.h>
 
+#include "delta/snapshot/table_features.h"
+
 namespace thalweg::delta {
 
 FileRewrite::FileRewrite(const Snapshot& snapshot)
-    : readLayout_(makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema())),
+    : metadata_(snapshot.metadata()),
+      readLayout_(makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema())),
       writeLayout_(makeDataFileLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol())) {
   for (int i = 0; i < static_cast<int>(snapshot.schema()->fields().size()); ++i) {
     if (!readLayout_->isPartitionColumn(i)) options_.columns.push_back(i);
@@ -18,6 +21,7 @@ FileRewrite::~FileRewrite() {
 
 std::optional<AddFile> FileRewrite::merge(const std::vector<AddFile>& files, bool dataChange,
                                           std::vector<int64_t>* rowsOfFiles) {
+  refuseMovedRows(metadata_, "rewriting data files");
   DataFileWriter writer(writeLayout_, files.front().partitionValues, static_cast<int>(written_.size()));
   for (const AddFile& file : files) {
     const int64_t before = writer.numRows();

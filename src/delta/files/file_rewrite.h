@@ -36,6 +36,7 @@ class FileRewrite {
   void discard(const AddFile& file) noexcept;
 
  private:
+  Metadata metadata_;
   TableLayoutPtr readLayout_;
   DataFileLayout writeLayout_;
   DataFileReadOptions options_;

@@ -100,7 +100,8 @@ class Adapter {
         continue;
       }
       const auto child = valueOrThrow(rows.GetFlattenedField(source));
-      if (!field.nullable && child->null_count() > rows.null_count()) throw nullError(name);
+      // As Delta has it: a null struct has null fields.
+      if (!field.nullable && child->null_count() > 0) throw nullError(name);
       children.push_back(adapt(child, *from.fields()[static_cast<size_t>(source)].type, *field.type, name));
     }
     std::shared_ptr<arrow::Buffer> validity;

@@ -4,6 +4,8 @@
 
 #include "common/error.h"
 #include "common/options.h"
+#include "delta/files/column_mapping.h"
+#include "delta/files/row_rules.h"
 #include "types/schema_json.h"
 
 namespace thalweg::delta {
@@ -44,14 +46,16 @@ void checkDuplicates(const std::vector<StructField>& fields) {
   }
 }
 
-void checkNames(const DataType& type) {
+}  // namespace
+
+void checkColumnNames(const DataType& type) {
   switch (type.id()) {
     case TypeId::Array:
-      checkNames(*type.element());
+      checkColumnNames(*type.element());
       return;
     case TypeId::Map:
-      checkNames(*type.key());
-      checkNames(*type.value());
+      checkColumnNames(*type.key());
+      checkColumnNames(*type.value());
       return;
     case TypeId::Struct:
       break;
@@ -65,9 +69,11 @@ void checkNames(const DataType& type) {
                       "' holds one of \" ,;{}()\\n\\t=\". Rename it, or turn on column mapping.",
                   {{"invalidColumnNames", field.name}});
     }
-    checkNames(*field.type);
+    checkColumnNames(*field.type);
   }
 }
+
+namespace {
 
 class SchemaMerger {
  public:
@@ -87,7 +93,7 @@ class SchemaMerger {
       if (sources) sources->push_back(isVoid ? -1 : source);
       if (source >= 0 && !isVoid) {
         field.type = mergeTypes(field.type, data[static_cast<size_t>(source)].type, prefix + field.name);
-      } else if (!field.nullable) {
+      } else if (!field.nullable && !(prefix.empty() && isFilledIn(field))) {
         throw Error(
             "DELTA_NOT_NULL_CONSTRAINT_VIOLATED",
             "The rows to be written have no column " + prefix + field.name + ", which must not be null.",
@@ -117,9 +123,9 @@ class SchemaMerger {
               prefix, field.name),
           {{"column", prefix + field.name}});
     }
-    if (options_.columnMapping) throw unsupported("adding columns to a table with column mapping");
-    checkNames(*DataType::structOf({field}));
-    merged.push_back({field.name, asNullable(field.type), true});
+    if (!options_.columnMapping) checkColumnNames(*DataType::structOf({field}));
+    const DataTypePtr bare = withoutTableMetadata(DataType::structOf({field}))->fields()[0].type;
+    merged.push_back({field.name, asNullable(bare), true});
     changed_ = true;
   }
 
@@ -174,9 +180,10 @@ SchemaPtr newTableSchema(const Schema& data, const std::vector<std::string>& par
                          const WriteSchemaOptions& options) {
   if (options.streaming) refuseVoid(data.fields());
   checkDuplicates(data.fields());
-  if (!options.columnMapping) checkNames(data);
+  if (!options.columnMapping) checkColumnNames(data);
   std::vector<StructField> fields;
-  for (const StructField& field : data.fields()) {
+  const SchemaPtr bare = withoutTableMetadata(DataType::structOf(data.fields()));
+  for (const StructField& field : bare->fields()) {
     if (field.type->id() != TypeId::Void)
       fields.push_back({field.name, asNullable(field.type), true, field.metadata});
   }

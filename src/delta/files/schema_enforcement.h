@@ -43,6 +43,9 @@ WriteSchemaPlan planWriteSchema(const Schema& table, const Schema& data, const W
 SchemaPtr newTableSchema(const Schema& data, const std::vector<std::string>& partitionColumns,
                          const WriteSchemaOptions& options);
 
+// Throws Error DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES for a name, at any level, that only column mapping allows.
+void checkColumnNames(const DataType& type);
+
 // Rows under the table's schema, by a plan. `cast` may be empty where no type differs. Throws Error
 // DELTA_NOT_NULL_CONSTRAINT_VIOLATED where a null meets a NOT NULL column. Stateless, any thread.
 std::shared_ptr<arrow::RecordBatch> adaptRows(const arrow::RecordBatch& rows, const Schema& data,

@@ -221,22 +221,48 @@ TEST(TableFeatures, WritingRefusesWhatIsInUse) {
   Metadata plain;
   plain.schemaString = R"({"type":"struct","fields":[]})";
   EXPECT_NO_THROW(checkWritable(legacy(1, 2), plain, "t"));
-  EXPECT_NO_THROW(checkWritable(legacy(2, 6), plain, "t")) << "nothing of it is used";
-  EXPECT_EQ(conditionOf([&] { checkWritable(features({}, {"rowTracking"}), plain, "t"); }),
+  EXPECT_NO_THROW(checkWritable(legacy(2, 6), plain, "t"));
+  EXPECT_EQ(conditionOf([&] { checkWritable(features({}, {"icebergCompatV2"}), plain, "t"); }),
             "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
-  Metadata constrained = plain;
+  EXPECT_NO_THROW(checkWritable(features({"v2Checkpoint"}, {"v2Checkpoint"}), plain, "t")) << "nothing of it is used";
+  Metadata policy = plain;
+  policy.configuration["delta.checkpointPolicy"] = "v2";
+  EXPECT_EQ(conditionOf([&] { checkWritable(features({"v2Checkpoint"}, {"v2Checkpoint"}), policy, "t"); }),
+            "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
+}
+
+// The pairs of versions are those that Spark 4.2 with Delta 4.4 gives such tables.
+TEST(TableFeatures, AProtocolIsTheLowestThatMeansTheFeatures) {
+  Metadata metadata;
+  metadata.schemaString = R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{}}]})";
+  EXPECT_EQ(protocolForNewTable(metadata, "t"), legacy(1, 2));
+  Metadata constrained = metadata;
   constrained.configuration["delta.constraints.positive"] = "x > 0";
-  EXPECT_EQ(conditionOf([&] { checkWritable(legacy(1, 3), constrained, "t"); }),
-            "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
-  Metadata invariant = plain;
-  invariant.schemaString =
-      R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{"delta.invariants":"{}"}}]})";
-  EXPECT_EQ(conditionOf([&] { checkWritable(legacy(1, 2), invariant, "t"); }),
-            "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
-  Metadata mapped = plain;
+  EXPECT_EQ(upgradedProtocol(legacy(1, 2), constrained, "t"), legacy(1, 3));
+  EXPECT_EQ(upgradedProtocol(legacy(1, 4), constrained, "t"), legacy(1, 4)) << "has it already";
+  Metadata mapped = metadata;
   mapped.configuration["delta.columnMapping.mode"] = "name";
-  EXPECT_EQ(conditionOf([&] { checkWritable(legacy(2, 5), mapped, "t"); }),
-            "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
+  Protocol mapping;
+  mapping.minReaderVersion = 2;
+  mapping.minWriterVersion = 7;
+  mapping.writerFeatures = {"appendOnly", "columnMapping", "invariants"};
+  EXPECT_EQ(protocolForNewTable(mapped, "t"), mapping);
+  EXPECT_EQ(upgradedProtocol(legacy(1, 4), mapped, "t"), legacy(2, 5));
+}
+
+TEST(TableFeatures, PropertiesAskForFeaturesAndGo) {
+  Metadata metadata;
+  metadata.schemaString = R"({"type":"struct","fields":[]})";
+  metadata.configuration = {{"delta.feature.allowColumnDefaults", "supported"},
+                            {"delta.feature.clustering", "enabled"},
+                            {"delta.minWriterVersion", "3"},
+                            {"mine", "kept"}};
+  EXPECT_EQ(takeFeatureRequests(&metadata, "t"),
+            (std::set<std::string>{"allowColumnDefaults", "clustering", "domainMetadata", "appendOnly", "invariants",
+                                   "checkConstraints"}));
+  EXPECT_EQ(metadata.configuration, (std::map<std::string, std::string>{{"mine", "kept"}}));
+  metadata.configuration["delta.feature.fromTheFuture"] = "supported";
+  EXPECT_EQ(conditionOf([&] { takeFeatureRequests(&metadata, "t"); }), "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG");
 }
 
 TEST(TableFeatures, RetentionTexts) {

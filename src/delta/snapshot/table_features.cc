@@ -4,6 +4,7 @@
 #include <charconv>
 #include <functional>
 #include <limits>
+#include <set>
 
 #include "common/error.h"
 #include "common/options.h"
@@ -44,25 +45,50 @@ struct Feature {
   int legacyWriter;
   bool canRead;
   Write write;
-  InUse inUse;  // for WhileUnused
+  InUse inUse;  // whether the metadata switches it on; null where nothing in it does
 };
+
+// The texts are the names of properties; arrays, for they are template arguments.
+constexpr char kEnableRowTracking[] = "delta.enableRowTracking";
+constexpr char kEnableTypeWidening[] = "delta.enableTypeWidening";
+constexpr char kEnableVariantShredding[] = "delta.enableVariantShredding";
+constexpr char kEnableIcebergCompatV1[] = "delta.enableIcebergCompatV1";
+constexpr char kEnableIcebergCompatV2[] = "delta.enableIcebergCompatV2";
+constexpr char kEnableIcebergCompatV3[] = "delta.enableIcebergCompatV3";
+template <const char* property>
+bool switchedOn(const Metadata& metadata) {
+  return tableFlag(metadata, property);
+}
+
+bool containsType(const DataType& type, TypeId id) {
+  if (type.id() == id) return true;
+  if (type.id() == TypeId::Array) return containsType(*type.element(), id);
+  if (type.id() == TypeId::Map) return containsType(*type.key(), id) || containsType(*type.value(), id);
+  if (type.id() != TypeId::Struct) return false;
+  return std::any_of(type.fields().begin(), type.fields().end(),
+                     [&](const StructField& field) { return containsType(*field.type, id); });
+}
 
 // The features of the protocol's table; those of drafts that we neither read nor write are absent and refused
 // alike.
 constexpr Feature kFeatures[] = {
     {"appendOnly", false, 0, 2, true, Write::Yes, nullptr},
-    {"invariants", false, 0, 2, true, Write::WhileUnused,
-     [](const Metadata& m) { return schemaMentions(m, "delta.invariants"); }},
-    {"checkConstraints", false, 0, 3, true, Write::WhileUnused,
+    {"invariants", false, 0, 2, true, Write::Yes, nullptr},
+    {"checkConstraints", false, 0, 3, true, Write::Yes,
      [](const Metadata& m) { return anyProperty(m, "delta.constraints."); }},
-    {"changeDataFeed", false, 0, 4, true, Write::Yes, nullptr},
-    {"generatedColumns", false, 0, 4, true, Write::WhileUnused,
+    {"changeDataFeed", false, 0, 4, true, Write::Yes,
+     [](const Metadata& m) { return tableFlag(m, kEnableChangeDataFeed); }},
+    {"generatedColumns", false, 0, 4, true, Write::Yes,
      [](const Metadata& m) { return schemaMentions(m, "delta.generationExpression"); }},
-    {"columnMapping", true, 2, 5, true, Write::WhileUnused, columnMappingOn},
-    {"identityColumns", false, 0, 6, true, Write::WhileUnused,
+    {"columnMapping", true, 2, 5, true, Write::Yes, columnMappingOn},
+    {"identityColumns", false, 0, 6, true, Write::Yes,
      [](const Metadata& m) { return schemaMentions(m, "delta.identity."); }},
-    {"deletionVectors", true, 0, 0, true, Write::Yes, nullptr},
-    {"timestampNtz", true, 0, 0, true, Write::Yes, nullptr},
+    {"deletionVectors", true, 0, 0, true, Write::Yes,
+     [](const Metadata& m) { return tableFlag(m, kEnableDeletionVectors); }},
+    {"timestampNtz", true, 0, 0, true, Write::Yes,
+     [](const Metadata& m) { return containsType(*m.schema(), TypeId::TimestampNtz); }},
+    {"variantType", true, 0, 0, false, Write::No,
+     [](const Metadata& m) { return containsType(*m.schema(), TypeId::Variant); }},
     {"v2Checkpoint", true, 0, 0, true, Write::WhileUnused,
      [](const Metadata& m) {
        const auto policy = tableProperty(m, "delta.checkpointPolicy");
@@ -76,10 +102,16 @@ constexpr Feature kFeatures[] = {
     {"variantShredding", true, 0, 0, true, Write::No, nullptr},
     {"variantShredding-preview", true, 0, 0, true, Write::No, nullptr},
     {"domainMetadata", false, 0, 0, true, Write::Yes, nullptr},
-    {"inCommitTimestamp", false, 0, 0, true, Write::WhileUnused,
+    {"inCommitTimestamp", false, 0, 0, true, Write::Yes,
      [](const Metadata& m) { return tableFlag(m, kEnableInCommitTimestamps); }},
-    {"allowColumnDefaults", false, 0, 0, true, Write::WhileUnused,
-     [](const Metadata& m) { return schemaMentions(m, "CURRENT_DEFAULT"); }},
+    {"allowColumnDefaults", false, 0, 0, true, Write::Yes, nullptr},
+    {"clustering", false, 0, 0, true, Write::Yes, nullptr},
+    {"rowTracking", false, 0, 0, true, Write::Yes, switchedOn<kEnableRowTracking>},
+    {"typeWidening", true, 0, 0, false, Write::No, switchedOn<kEnableTypeWidening>},
+    {"variantShredding", true, 0, 0, false, Write::No, switchedOn<kEnableVariantShredding>},
+    {"icebergCompatV1", false, 0, 0, true, Write::No, switchedOn<kEnableIcebergCompatV1>},
+    {"icebergCompatV2", false, 0, 0, true, Write::No, switchedOn<kEnableIcebergCompatV2>},
+    {"icebergCompatV3", false, 0, 0, true, Write::No, switchedOn<kEnableIcebergCompatV3>},
 };
 
 const Feature* findFeature(std::string_view name) {
@@ -225,8 +257,9 @@ void checkReadable(const Protocol& protocol, std::string_view table) {
               {{"tableNameOrPath", std::string(table)}, {"unsupported", joined(missing)}});
 }
 
-void checkWritable(const Protocol& protocol, const Metadata& metadata, std::string_view table) {
-  checkReadable(protocol, table);
+namespace {
+
+void checkWriterFeatures(const Protocol& protocol, const Metadata& metadata, std::string_view table) {
   std::vector<std::string> missing;
   for (const std::string& name : writerFeatures(protocol)) {
     if (!canWrite(name, metadata)) missing.push_back(name);
@@ -238,6 +271,13 @@ void checkWritable(const Protocol& protocol, const Metadata& metadata, std::stri
               {{"tableNameOrPath", std::string(table)}, {"unsupported", joined(missing)}});
 }
 
+}  // namespace
+
+void checkWritable(const Protocol& protocol, const Metadata& metadata, std::string_view table) {
+  checkReadable(protocol, table);
+  checkWriterFeatures(protocol, metadata, table);
+}
+
 void checkRemovesRows(const Metadata& metadata, std::string_view table) {
   if (!tableFlag(metadata, kAppendOnly)) return;
   throw Error(
@@ -247,63 +287,123 @@ void checkRemovesRows(const Metadata& metadata, std::string_view table) {
       {{"table_name", std::string(table)}, {"config", std::string(kAppendOnly)}});
 }
 
+void refuseMovedRows(const Metadata& metadata, std::string_view operation) {
+  if (!tableFlag(metadata, kRowTracking)) return;
+  throw unsupported(std::string(operation) +
+                    ", which moves rows to other files, on a Delta table with row tracking (delta.enableRowTracking)");
+}
+
 namespace {
 
-bool containsType(const DataType& type, TypeId id) {
-  if (type.id() == id) return true;
-  if (type.id() == TypeId::Array) return containsType(*type.element(), id);
-  if (type.id() == TypeId::Map) return containsType(*type.key(), id) || containsType(*type.value(), id);
-  if (type.id() != TypeId::Struct) return false;
-  return std::any_of(type.fields().begin(), type.fields().end(),
-                     [&](const StructField& field) { return containsType(*field.type, id); });
+using Features = std::set<std::string>;
+
+void addWithNeeds(const std::string& name, Features* features) {
+  features->insert(name);
+  if (name == "rowTracking" || name == "clustering") features->insert("domainMetadata");
+}
+
+Features impliedBy(int writerVersion) {
+  Features names;
+  for (const Feature& feature : kFeatures) {
+    if (feature.legacyWriter > 0 && feature.legacyWriter <= writerVersion) names.emplace(feature.name);
+  }
+  return names;
+}
+
+// The lowest versions that mean exactly these features: legacy ones where there are such, else lists.
+Protocol protocolOf(const Features& features) {
+  std::vector<std::string> readers;
+  for (const std::string& name : features) {
+    const Feature* feature = findFeature(name);
+    if (feature && feature->isReaderFeature) readers.push_back(name);
+  }
+  Protocol protocol;
+  const bool mappingOnly = readers == std::vector<std::string>{"columnMapping"};
+  protocol.minReaderVersion = readers.empty() ? 1 : mappingOnly ? 2 : 3;
+  for (int version = 2; version <= 6; ++version) {
+    if (protocol.minReaderVersion == 3 || impliedBy(version) != features) continue;
+    protocol.minWriterVersion = version;
+    return protocol;
+  }
+  protocol.minWriterVersion = 7;
+  protocol.writerFeatures.emplace(features.begin(), features.end());
+  if (protocol.minReaderVersion == 3) protocol.readerFeatures = std::move(readers);
+  return protocol;
+}
+
+Features neededBy(const Metadata& metadata) {
+  Features names;
+  for (const Feature& feature : kFeatures) {
+    if (feature.inUse && feature.inUse(metadata)) addWithNeeds(std::string(feature.name), &names);
+  }
+  return names;
+}
+
+// A version that a property asks for; its features come with it.
+std::optional<int> versionProperty(const Metadata& metadata, std::string_view key) {
+  const auto text = tableProperty(metadata, key);
+  if (!text) return std::nullopt;
+  if (text->size() == 1 && (*text)[0] >= '1' && (*text)[0] <= '7') return (*text)[0] - '0';
+  throw Error("DELTA_INVALID_PROTOCOL_VERSION", "The property " + std::string(key) + " is '" + *text +
+                                                    "', which is no protocol version (1 to 7).",
+              {});
 }
 
 }  // namespace
 
-Protocol protocolForNewTable(const Metadata& metadata, std::string_view table) {
-  std::vector<std::string> readers;
-  std::vector<std::string> writers;
-  const SchemaPtr schema = metadata.schema();
-  if (containsType(*schema, TypeId::Variant)) {
-    throw Error("DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
-                "The Delta table " + std::string(table) +
-                    " would need the writer feature variantType, which is not supported.",
-                {{"tableNameOrPath", std::string(table)}, {"unsupported", "variantType"}});
+std::set<std::string> takeFeatureRequests(Metadata* metadata, std::string_view table) {
+  Features wanted;
+  std::string unknown;
+  auto& properties = metadata->configuration;
+  for (auto it = properties.begin(); it != properties.end();) {
+    if (!it->first.starts_with(kFeaturePrefix)) {
+      ++it;
+      continue;
+    }
+    const std::string name = it->first.substr(kFeaturePrefix.size());
+    const auto known = std::find_if(std::begin(kFeatures), std::end(kFeatures),
+                                    [&](const Feature& one) { return equalsIgnoreCase(one.name, name); });
+    const bool asks = equalsIgnoreCase(it->second, "supported") || equalsIgnoreCase(it->second, "enabled");
+    if (known == std::end(kFeatures) || !asks)
+      unknown += (unknown.empty() ? "" : ", ") + it->first + "=" + it->second;
+    else
+      addWithNeeds(std::string(known->name), &wanted);
+    it = properties.erase(it);
   }
-  if (containsType(*schema, TypeId::TimestampNtz)) readers.push_back("timestampNtz");
-  if (tableFlag(metadata, kEnableDeletionVectors)) readers.push_back("deletionVectors");
-  writers = readers;
-  if (tableFlag(metadata, kEnableChangeDataFeed)) writers.push_back("changeDataFeed");
-  Protocol protocol;
-  if (!writers.empty()) {
-    writers.push_back("invariants");
-    writers.push_back("appendOnly");
-    protocol.minReaderVersion = readers.empty() ? 1 : 3;
-    protocol.minWriterVersion = 7;
-    if (!readers.empty()) protocol.readerFeatures = std::move(readers);
-    protocol.writerFeatures = std::move(writers);
+  if (!unknown.empty()) {
+    throw Error("DELTA_UNSUPPORTED_FEATURES_IN_CONFIG",
+                "The Delta table " + std::string(table) + " cannot get the table features " + unknown + ".",
+                {{"configs", unknown}});
   }
-  // What a property would switch on without its feature (row tracking, …) is refused rather than left without
-  // effect.
-  static constexpr std::pair<std::string_view, std::string_view> kSwitches[] = {
-      {"delta.enableRowTracking", "rowTracking"},
-      {"delta.enableTypeWidening", "typeWidening"},
-      {"delta.enableVariantShredding", "variantShredding"},
-      {"delta.enableIcebergCompatV1", "icebergCompatV1"},
-      {"delta.enableIcebergCompatV2", "icebergCompatV2"},
-      {"delta.enableIcebergCompatV3", "icebergCompatV3"},
-  };
-  Protocol wanted = protocol;
-  if (!wanted.writerFeatures) wanted.writerFeatures = writerFeatures(protocol);
-  for (const auto& [property, feature] : kSwitches) {
-    if (tableFlag(metadata, property)) wanted.writerFeatures->emplace_back(feature);
-  }
-  for (const char* feature : {"checkConstraints", "generatedColumns", "columnMapping", "identityColumns",
-                              "v2Checkpoint", "inCommitTimestamp", "allowColumnDefaults"}) {
-    if (findFeature(feature)->inUse(metadata)) wanted.writerFeatures->emplace_back(feature);
-  }
-  wanted.minWriterVersion = 7;
-  checkWritable(wanted, metadata, table);
+  if (const auto writer = versionProperty(*metadata, kMinWriterVersion); writer && *writer < 7)
+    wanted.merge(impliedBy(*writer));
+  if (const auto reader = versionProperty(*metadata, kMinReaderVersion); reader == 2) wanted.emplace("columnMapping");
+  properties.erase(std::string(kMinWriterVersion));
+  properties.erase(std::string(kMinReaderVersion));
+  return wanted;
+}
+
+Protocol protocolForNewTable(const Metadata& metadata, std::string_view table, const std::set<std::string>& wanted) {
+  Features features = impliedBy(2);
+  features.merge(neededBy(metadata));
+  features.insert(wanted.begin(), wanted.end());
+  const Protocol protocol = protocolOf(features);
+  checkWriterFeatures(protocol, metadata, table);
+  checkWritable(protocol, metadata, table);
+  return protocol;
+}
+
+Protocol upgradedProtocol(const Protocol& current, const Metadata& metadata, std::string_view table,
+                          const std::set<std::string>& wanted) {
+  Features there;
+  for (std::string& name : writerFeatures(current)) there.insert(std::move(name));
+  for (std::string& name : readerFeatures(current)) there.insert(std::move(name));
+  Features all = there;
+  all.merge(neededBy(metadata));
+  all.insert(wanted.begin(), wanted.end());
+  Protocol protocol = all == there ? current : protocolOf(all);
+  checkWriterFeatures(protocol, metadata, table);
+  checkWritable(protocol, metadata, table);
   return protocol;
 }
 

@@ -5,7 +5,6 @@
 #include <arrow/record_batch.h>
 
 #include "delta/files/deletion_vector_writer.h"
-#include "delta/files/partitioned_writer.h"
 #include "delta/scan/data_file_reader.h"
 #include "types/arrow_result.h"
 
@@ -31,7 +30,7 @@ DeletionVector allBut(const std::vector<int64_t>& rows, int64_t numRows) {
 ChangeFiles::ChangeFiles(TableLayoutPtr reading, const DataFileLayout& writing, std::vector<int> keyColumns,
                          const KeyHasher& hasher)
     : reading_(std::move(reading)),
-      writing_(changeFileLayout(writing)),
+      writing_(writing),
       keyColumns_(std::move(keyColumns)),
       hasher_(hasher) {}
 
@@ -45,24 +44,19 @@ void ChangeFiles::discard() noexcept {
 }
 
 void ChangeFiles::write(const std::vector<LocatedRows>& earlier, const std::vector<AddFile>& files) {
-  PartitionedWriter writer(writing_, 0);
-  try {
-    for (const LocatedRows& located : earlier) {
-      AddFile file = located.file;
-      file.deletionVector.reset();
-      if (static_cast<int64_t>(located.rows.size()) < located.numRows)
-        file.deletionVector = allBut(located.rows, located.numRows);
-      writeRows(file, Side::Earlier, writer);
-    }
-    for (const AddFile& file : files) writeRows(file, Side::New, writer);
-    written_ = writer.close();
-  } catch (...) {
-    writer.abort();
-    throw;
+  ChangeWriter writer(writing_, 0);
+  for (const LocatedRows& located : earlier) {
+    AddFile file = located.file;
+    file.deletionVector.reset();
+    if (static_cast<int64_t>(located.rows.size()) < located.numRows)
+      file.deletionVector = allBut(located.rows, located.numRows);
+    writeRows(file, Side::Earlier, writer);
   }
+  for (const AddFile& file : files) writeRows(file, Side::New, writer);
+  written_ = writer.finish();
 }
 
-void ChangeFiles::writeRows(const AddFile& file, Side side, PartitionedWriter& writer) {
+void ChangeFiles::writeRows(const AddFile& file, Side side, ChangeWriter& writer) {
   DataFileReadOptions options;
   const auto numColumns = static_cast<int>(reading_->schema->fields().size());
   for (int i = 0; i < numColumns; ++i) options.columns.push_back(i);
@@ -76,19 +70,16 @@ void ChangeFiles::writeRows(const AddFile& file, Side side, PartitionedWriter& w
     arrow::StringBuilder types;
     for (const KeyHash& hash : hashes) {
       if (side == Side::Earlier)
-        throwIfFailed(types.Append(replaced_.insert(hash).second ? "update_preimage" : "delete"));
+        throwIfFailed(types.Append(replaced_.insert(hash).second ? kChangePreimage : kChangeDelete));
       else
-        throwIfFailed(types.Append(replaced_.contains(hash) ? "update_postimage" : "insert"));
+        throwIfFailed(types.Append(replaced_.contains(hash) ? kChangePostimage : kChangeInsert));
     }
-    const auto type = arrow::field(std::string(kChangeType), arrow::utf8());
-    writer.write(valueOrThrow(rows->AddColumn(numColumns, type, valueOrThrow(types.Finish()))));
+    writer.write(rows, valueOrThrow(types.Finish()));
   }
 }
 
-std::vector<AddCdcFile> ChangeFiles::actions() const {
-  std::vector<AddCdcFile> actions;
-  for (const AddFile& file : written_) actions.push_back({file.path, file.partitionValues, file.size, {}});
-  return actions;
+std::vector<Action> ChangeFiles::actions() const {
+  return changeActions(written_);
 }
 
 }  // namespace thalweg::delta

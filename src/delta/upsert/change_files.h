@@ -7,10 +7,10 @@
 
 #include "delta/actions/actions.h"
 #include "delta/files/data_file_writer.h"
-#include "delta/files/partitioned_writer.h"
+#include "delta/modify/change_writer.h"
+#include "delta/modify/located_rows.h"
 #include "delta/scan/table_layout.h"
 #include "delta/upsert/key_hasher.h"
-#include "delta/upsert/row_locator.h"
 
 namespace thalweg::delta {
 
@@ -30,17 +30,17 @@ class ChangeFiles {
   // Reads the earlier rows and `files`, the batch's own, and writes the changes: durable on return.
   void write(const std::vector<LocatedRows>& earlier, const std::vector<AddFile>& files);
 
-  std::vector<AddCdcFile> actions() const;
+  std::vector<Action> actions() const;
   void handOver() { handedOver_ = true; }
   // For files that are certainly in no commit.
   void discard() noexcept;
 
  private:
   enum class Side { Earlier, New };
-  void writeRows(const AddFile& file, Side side, PartitionedWriter& writer);
+  void writeRows(const AddFile& file, Side side, ChangeWriter& writer);
 
   TableLayoutPtr reading_;
-  DataFileLayout writing_;
+  const DataFileLayout& writing_;
   std::vector<int> keyColumns_;
   const KeyHasher& hasher_;
   std::set<KeyHash> replaced_;  // keys that had a row

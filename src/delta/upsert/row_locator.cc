@@ -4,6 +4,7 @@
 
 #include <arrow/record_batch.h>
 
+#include "delta/modify/file_rows.h"
 #include "delta/scan/data_file_reader.h"
 
 namespace thalweg::delta {
@@ -84,11 +85,7 @@ std::shared_ptr<const DeletedRows> RowLocator::vectorOf(const AddFile& file, con
   Entry& entry = entries_.find(file.path)->second;
   const std::string id = file.deletionVector ? file.deletionVector->uniqueId() : std::string();
   if (entry.vector && entry.vectorId == id) return entry.vector;
-  entry.vector = !file.deletionVector
-                     ? DeletedRows::none()
-                     : readDeletionVector(layout.table, *file.deletionVector, [&](std::string_view address) {
-                         return locateFile(layout, std::string(address));
-                       });
+  entry.vector = deletedRowsOf(file, layout);
   entry.vectorId = id;
   return entry.vector;
 }

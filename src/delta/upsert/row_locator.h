@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "delta/actions/actions.h"
+#include "delta/modify/located_rows.h"
 #include "delta/scan/deletion_vector.h"
 #include "delta/scan/table_layout.h"
 #include "delta/snapshot/snapshot.h"
@@ -18,14 +19,6 @@
 #include "delta/upsert/key_index.h"
 
 namespace thalweg::delta {
-
-// Rows of one live file that have one of the keys.
-struct LocatedRows {
-  AddFile file;
-  std::vector<int64_t> rows;  // positions in the file, ascending, none of them deleted; not empty
-  std::shared_ptr<const DeletedRows> deleted;  // of the file's vector
-  int64_t numRows = 0;                         // in the file, deleted ones too
-};
 
 // Data files never change, so what is known of one holds for good: whatever others commit, only files that
 // were not met before are read, and of them the key columns alone. Which files are live, and which of their

@@ -99,8 +99,9 @@ RemovalMetrics Upsert::plan(Transaction& transaction, const std::vector<AddFile>
     if (changeLayout_ && !earlier.empty()) {
       changes_ = std::make_unique<ChangeFiles>(layout_, *changeLayout_, columns_, key_->hasher());
       changes_->write(earlier, files);
-      for (AddCdcFile& file : changes_->actions()) transaction.addCdc(std::move(file));
-      metrics.numAddedChangeFiles = static_cast<int64_t>(changes_->actions().size());
+      std::vector<Action> actions = changes_->actions();
+      metrics.numAddedChangeFiles = static_cast<int64_t>(actions.size());
+      transaction.addFileActions(std::move(actions));
       changes_->handOver();
     }
     removal_->handOver();

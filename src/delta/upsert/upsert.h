@@ -14,12 +14,12 @@
 
 #include "delta/commit/transaction.h"
 #include "delta/files/partitioned_writer.h"
+#include "delta/modify/row_removal.h"
 #include "delta/scan/table_layout.h"
 #include "delta/upsert/change_files.h"
 #include "delta/upsert/changed_keys.h"
 #include "delta/upsert/key_hasher.h"
 #include "delta/upsert/row_locator.h"
-#include "delta/upsert/row_removal.h"
 
 namespace thalweg::delta {
 

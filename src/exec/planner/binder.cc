@@ -22,7 +22,7 @@ ExpressionPtr Binder::bind(const ExpressionPtr& expression) const {
       return std::make_shared<BoundReference>(it->second, attribute.type(), attribute.nullable(),
                                               attribute.name());
     }
-    return fold(e);
+    return foldConstant(e, constants_);
   });
 }
 
@@ -32,12 +32,12 @@ std::vector<ExpressionPtr> Binder::bindAll(const std::vector<ExpressionPtr>& exp
   return bound;
 }
 
-ExpressionPtr Binder::fold(const ExpressionPtr& e) const {
+ExpressionPtr foldConstant(const ExpressionPtr& e, const EvaluationContext& constants) {
   const bool constant = e->kind() != ExpressionKind::Literal && e->kind() != ExpressionKind::Aggregate &&
                         e->kind() != ExpressionKind::SortOrder && e->foldability() == Foldability::Always;
   if (!constant) return e;
   try {
-    return std::make_shared<Literal>(evaluateConstant(*e, constants_), e->type());
+    return std::make_shared<Literal>(evaluateConstant(*e, constants), e->type());
   } catch (const Error&) {
     // A constant that fails (1/0) fails only for rows that reach it.
     return e;

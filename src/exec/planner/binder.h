@@ -20,11 +20,12 @@ class Binder {
   std::vector<ExpressionPtr> bindAll(const std::vector<ExpressionPtr>& expressions) const;
 
  private:
-  ExpressionPtr fold(const ExpressionPtr& expression) const;
-
   EvaluationContext constants_;
   std::unordered_map<ExpressionId, int> ordinals_;
 };
+
+// The node as a literal where it is constant; itself where it is not, or where its evaluation fails.
+ExpressionPtr foldConstant(const ExpressionPtr& expression, const EvaluationContext& constants);
 
 // A node's own output as physical schema: hidden columns included.
 SchemaPtr fullSchema(const std::vector<AttributePtr>& output);

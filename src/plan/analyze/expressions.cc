@@ -235,7 +235,11 @@ std::vector<ExpressionPtr> ExpressionAnalyzer::resolveNamed(const proto::Express
     const std::string& name = message.unresolved_function().function_name();
     if (ExpressionPtr value = sessionValue(name, 0, context_)) return {std::make_shared<Alias>(value, toLowerAscii(name) + "()")};
   }
-  return {named(resolve(message))};
+  const ExpressionPtr value = resolve(message);
+  // `map.key` is called as the field of a struct would be.
+  if (message.has_unresolved_attribute() && value->kind() == ExpressionKind::Call)
+    return {std::make_shared<Alias>(value, parseNameParts(message.unresolved_attribute().unparsed_identifier()).back())};
+  return {named(value)};
 }
 
 ExpressionPtr named(const ExpressionPtr& expression) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/error.h"
+#include "functions/registry.h"
 #include "common/options.h"
 
 namespace thalweg {
@@ -186,6 +187,8 @@ ExpressionPtr extractField(const ExpressionPtr& base, const std::string& name, b
     throw Error("FIELD_NOT_FOUND", "The struct '" + base->toString() + "' has no field `" + name + "`; it has " + names + ".",
                 {{"fieldName", "`" + name + "`"}, {"fields", names}});
   }
+  if (type.id() == TypeId::Map && type.key()->id() == TypeId::String)
+    return resolveFunction({"getItem", {base, Literal::of(name)}}, FunctionContext{});
   if (type.id() == TypeId::Map || type.id() == TypeId::Array) {
     throw unsupported("Taking '" + name + "' out of a " + type.typeName() + " by a dot");
   }

@@ -39,6 +39,14 @@ std::optional<ScanPredicate> toPredicate(const Expression& condition) {
 
 }  // namespace
 
+std::vector<ScanPredicate> scanPredicates(const ExpressionPtr& condition) {
+  std::vector<ScanPredicate> predicates;
+  for (const ExpressionPtr& part : splitConjuncts(condition)) {
+    if (auto predicate = toPredicate(*part)) predicates.push_back(std::move(*predicate));
+  }
+  return predicates;
+}
+
 LogicalPtr pushDownPredicates(const LogicalPtr& plan) {
   return transformUp(plan, [](const LogicalPtr& node) -> LogicalPtr {
     if (node->kind() != LogicalKind::Filter) return node;
@@ -48,11 +56,10 @@ LogicalPtr pushDownPredicates(const LogicalPtr& plan) {
     while (below->kind() == LogicalKind::SubqueryAlias || below->kind() == LogicalKind::Filter) below = below->child();
     if (below->kind() != LogicalKind::TableScan) return node;
     const auto& scan = static_cast<const LogicalTableScan&>(*below);
+    const std::vector<ScanPredicate> found = scanPredicates(filter.condition());
+    if (found.empty()) return node;
     std::vector<ScanPredicate> predicates = scan.predicates();
-    for (const ExpressionPtr& part : splitConjuncts(filter.condition())) {
-      if (auto predicate = toPredicate(*part)) predicates.push_back(std::move(*predicate));
-    }
-    if (predicates.size() == scan.predicates().size()) return node;
+    predicates.insert(predicates.end(), found.begin(), found.end());
     return transformUp(node, [&](const LogicalPtr& inner) -> LogicalPtr {
       if (inner.get() != below.get()) return inner;
       return std::make_shared<LogicalTableScan>(scan.table(), scan.columns(), scan.output(), std::move(predicates));

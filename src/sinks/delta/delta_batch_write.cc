@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "common/json_text.h"
+#include "delta/snapshot/table_features.h"
 
 namespace thalweg {
 namespace {
@@ -29,20 +30,45 @@ Error tableThere(const delta::DeltaLog& log) {
       {{"path", log.table().uri()}});
 }
 
+// What of the table an overwrite replaces. A table without partitions has one, the whole; a new schema replaces all.
+void settleOverwrite(SaveMode mode, const delta::Snapshot* snapshot, DeltaWriteOptions* options) {
+  if (mode != SaveMode::Overwrite) {
+    options->dynamicOverwrite = false;
+    return;
+  }
+  if (options->replaceWhere && options->dynamicOverwrite) {
+    throw Error("DELTA_REPLACE_WHERE_WITH_DYNAMIC_PARTITION_OVERWRITE",
+                "An overwrite replaces the rows of replaceWhere or the partitions that rows come for "
+                "(partitionOverwriteMode dynamic), not both: leave one of the options out.");
+  }
+  if (options->replaceWhere && options->overwriteSchema) {
+    throw Error("DELTA_REPLACE_WHERE_IN_OVERWRITE",
+                "An overwrite of some rows (replaceWhere) cannot replace the table's schema: leave overwriteSchema out.");
+  }
+  const bool partitioned = snapshot && !snapshot->partitionColumns().empty();
+  options->dynamicOverwrite = options->dynamicOverwrite && partitioned && !options->overwriteSchema;
+}
+
+std::vector<std::pair<std::string, std::string>> parametersOf(SaveMode mode, const DeltaWriteOptions& options) {
+  std::vector<std::pair<std::string, std::string>> parameters = {
+      {"mode", delta::jsonText(nameOf(mode))},
+      {"partitionBy", delta::jsonText(toJsonText(nlohmann::json(options.partitionBy)))}};
+  if (options.replaceWhere) parameters.emplace_back("predicate", delta::jsonText(*options.replaceWhere));
+  if (options.dynamicOverwrite) parameters.emplace_back("isDynamicPartitionOverwrite", "true");
+  if (mode == SaveMode::Overwrite && options.overwriteSchema) parameters.emplace_back("canOverwriteSchema", "true");
+  if (options.mergeSchema) parameters.emplace_back("canMergeSchema", "true");
+  return parameters;
+}
+
 }  // namespace
 
 std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log, SaveMode mode,
                                             SchemaPtr schema, DeltaWriteOptions options,
-                                            delta::CastFunction cast) {
+                                            DeltaWriteEngine engine) {
   const delta::SnapshotPtr snapshot = log->update();
   if (snapshot && mode == SaveMode::Ignore) return nullptr;
   if (snapshot && mode == SaveMode::ErrorIfExists) throw tableThere(*log);
-  if (snapshot && mode == SaveMode::Overwrite && options.dynamicOverwrite &&
-      !snapshot->partitionColumns().empty()) {
-    throw unsupported(
-        "overwriting single partitions (the option partitionOverwriteMode or the setting "
-        "spark.sql.sources.partitionOverwriteMode is dynamic)");
-  }
+  settleOverwrite(mode, snapshot.get(), &options);
   DeltaWriteRequest request;
   request.schema = std::move(schema);
   request.overwrite = mode == SaveMode::Overwrite;
@@ -52,31 +78,33 @@ std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log
     request.transaction = delta::SetTransaction{*options.txnAppId, *options.txnVersion, std::nullopt};
   }
   request.operation.name = "WRITE";
-  request.operation.parameters = {
-      {"mode", delta::jsonText(nameOf(mode))},
-      {"partitionBy", delta::jsonText(toJsonText(nlohmann::json(options.partitionBy)))}};
+  request.operation.parameters = parametersOf(mode, options);
   return std::make_unique<DeltaWrite>(std::move(log), snapshot, std::move(options), std::move(request),
-                                      std::move(cast));
+                                      std::move(engine));
 }
 
 std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> log,
                                                const TableCreation& creation, SchemaPtr schema,
-                                               DeltaWriteOptions options) {
+                                               DeltaWriteOptions options, DeltaWriteEngine engine) {
   const delta::SnapshotPtr snapshot = log->update();
   if (snapshot && !creation.replace) throw tableThere(*log);
   DeltaWriteRequest request;
   request.schema = std::move(schema);
   request.overwrite = snapshot != nullptr;
-  request.newTable = {creation.comment, creation.properties, creation.declared};
+  request.newTable = {creation.comment, creation.properties, creation.clusterBy, creation.declared};
+  std::vector<std::string> clusterBy;
+  for (const auto& path : creation.clusterBy) clusterBy.push_back(fmt::format("{}", fmt::join(path, ".")));
+  std::map<std::string, std::string> shown = creation.properties;
+  std::erase_if(shown, [](const auto& property) { return property.first.starts_with(delta::kFeaturePrefix); });
   request.operation.name = creation.operation;
   request.operation.parameters = {
       {"partitionBy", delta::jsonText(toJsonText(nlohmann::json(options.partitionBy)))},
-      {"clusterBy", delta::jsonText("[]")},
+      {"clusterBy", delta::jsonText(toJsonText(nlohmann::json(clusterBy)))},
       {"description", creation.comment ? delta::jsonText(*creation.comment) : "null"},
       {"isManaged", delta::jsonText(creation.managed ? "true" : "false")},
-      {"properties", delta::jsonText(toJsonText(nlohmann::json(creation.properties)))}};
+      {"properties", delta::jsonText(toJsonText(nlohmann::json(shown)))}};
   return std::make_unique<DeltaWrite>(std::move(log), snapshot, std::move(options), std::move(request),
-                                      delta::CastFunction());
+                                      std::move(engine));
 }
 
 }  // namespace thalweg

@@ -38,8 +38,8 @@ DeltaWriteRequest DeltaStreamSink::requestFor(OutputMode mode, SchemaPtr schema)
 }
 
 DeltaStreamSink::DeltaStreamSink(std::shared_ptr<delta::DeltaLog> log, DeltaWriteOptions options,
-                                 delta::CastFunction cast)
-    : log_(std::move(log)), options_(std::move(options)), cast_(std::move(cast)) {}
+                                 DeltaWriteEngine engine)
+    : log_(std::move(log)), options_(std::move(options)), engine_(std::move(engine)) {}
 
 std::string DeltaStreamSink::description() const {
   return "DeltaSink[" + log_->table().uri() + "]";
@@ -50,7 +50,7 @@ void DeltaStreamSink::validate(OutputMode mode, const Schema& schema) {
   if (snapshot) tableId_ = snapshot->metadata().id;
   // In the other modes Delta holds rows to the table when the first batch comes, after the checkpoint's own checks.
   if (mode != OutputMode::Update) return;
-  DeltaWrite(log_, snapshot, options_, requestFor(mode, DataType::structOf(schema.fields())), cast_);
+  DeltaWrite(log_, snapshot, options_, requestFor(mode, DataType::structOf(schema.fields())), engine_);
 }
 
 void DeltaStreamSink::checkSameTable(const delta::Snapshot* snapshot, const StreamBatch& batch) {
@@ -101,7 +101,7 @@ std::unique_ptr<BatchWrite> DeltaStreamSink::beginBatch(const StreamBatch& batch
                                   {"epochId", delta::jsonText(std::to_string(batch.batchId))}};
   request.transaction = delta::SetTransaction{batch.queryId, batch.batchId, std::nullopt};
   wrote_ = true;
-  return std::make_unique<DeltaWrite>(log_, snapshot, options_, std::move(request), cast_);
+  return std::make_unique<DeltaWrite>(log_, snapshot, options_, std::move(request), engine_);
 }
 
 }  // namespace thalweg

@@ -18,9 +18,8 @@ namespace thalweg {
 // all the time. Without key columns update mode only adds rows.
 class DeltaStreamSink : public StreamSink {
  public:
-  // `cast` may be empty: then a type that differs from the table's is refused.
   DeltaStreamSink(std::shared_ptr<delta::DeltaLog> log, DeltaWriteOptions options,
-                  delta::CastFunction cast = {});
+                  DeltaWriteEngine engine = {});
 
   std::string description() const override;
   void validate(OutputMode mode, const Schema& schema) override;
@@ -34,7 +33,7 @@ class DeltaStreamSink : public StreamSink {
 
   DeltaWriteRequest requestFor(OutputMode mode, SchemaPtr schema);
 
-  delta::CastFunction cast_;
+  DeltaWriteEngine engine_;
   std::shared_ptr<delta::UpsertKey> upsertKey_;  // kept for its cache of where rows lie
   std::string tableId_;                          // empty until the table is met
   bool wrote_ = false;  // a batch of this run began, and so is in the table when the next one begins

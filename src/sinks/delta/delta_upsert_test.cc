@@ -401,7 +401,7 @@ TEST_F(DeltaUpsertTest, AKeyOfAnotherTypeThanTheTablesIsRefusedAtTheStart) {
   };
   DeltaWriteOptions options;
   options.keyColumns = {0};
-  DeltaStreamSink sink(log_, options, noCast);
+  DeltaStreamSink sink(log_, options, {.cast = noCast});
   EXPECT_EQ(conditionOf([&] { sink.validate(OutputMode::Update, *parseSchemaDdl("g INT, n BIGINT")); }),
             "DELTA_FAILED_TO_MERGE_FIELDS");
   EXPECT_EQ(conditionOf([&] { sink.validate(OutputMode::Update, *parseSchemaDdl("g BIGINT, n INT")); }),

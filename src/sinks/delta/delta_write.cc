@@ -1,6 +1,7 @@
 #include "sinks/delta/delta_write.h"
 
 #include <algorithm>
+#include <set>
 
 #include <arrow/record_batch.h>
 
@@ -9,6 +10,8 @@
 #include "delta/files/column_mapping.h"
 #include "delta/files/partitioned_writer.h"
 #include "delta/maintain/compaction.h"
+#include "delta/modify/change_writer.h"
+#include "delta/snapshot/clustering.h"
 #include "delta/snapshot/table_features.h"
 #include "storage/uri_path.h"
 #include "types/column_metadata.h"
@@ -35,7 +38,7 @@ bool sameNames(const std::vector<std::string>& left, const std::vector<std::stri
 }  // namespace
 
 DeltaWriteOptions DeltaWriteOptions::parse(const Options& options, std::vector<std::string> partitionBy) {
-  for (const char* name : {"replaceWhere", "replaceOn", "replaceUsing"}) {
+  for (const char* name : {"replaceOn", "replaceUsing"}) {
     if (options.has(name)) throw unsupported(std::string("the Delta write option ") + name);
   }
   DeltaWriteOptions parsed;
@@ -45,6 +48,7 @@ DeltaWriteOptions DeltaWriteOptions::parse(const Options& options, std::vector<s
   parsed.dynamicOverwrite = equalsIgnoreCase(options.getOr("partitionOverwriteMode", "static"), "dynamic");
   parsed.maxRecordsPerFile = options.getLong("maxRecordsPerFile").value_or(0);
   parsed.userMetadata = options.get("userMetadata");
+  parsed.replaceWhere = options.get("replaceWhere");
   parsed.txnAppId = options.get("txnAppId");
   parsed.txnVersion = options.getLong("txnVersion");
   return parsed;
@@ -61,7 +65,8 @@ class DeltaWrite::Task : public TaskWriter {
   }
 
   void write(const std::shared_ptr<arrow::RecordBatch>& batch) override {
-    const auto rows = delta::adaptRows(*batch, *write_.request_.schema, write_.plan_, write_.cast_);
+    const auto rows = write_.rules_->apply(
+        delta::adaptRows(*batch, *write_.request_.schema, write_.plan_, write_.engine_.cast));
     if (upsert_)
       upsert_->write(writer_, rows);
     else
@@ -84,20 +89,67 @@ class DeltaWrite::Task : public TaskWriter {
 };
 
 DeltaWrite::DeltaWrite(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr snapshot,
-                       DeltaWriteOptions options, DeltaWriteRequest request, delta::CastFunction cast)
+                       DeltaWriteOptions options, DeltaWriteRequest request, DeltaWriteEngine engine)
     : log_(std::move(log)),
       snapshot_(std::move(snapshot)),
       options_(std::move(options)),
       request_(std::move(request)),
-      cast_(std::move(cast)) {
+      engine_(std::move(engine)) {
   request_.schema = withoutQueryMarks(*request_.schema);
-  settleSchema(cast_);
-  const delta::Protocol protocol =
-      snapshot_ ? snapshot_->protocol() : delta::protocolForNewTable(metadata_, log_->table().uri());
-  if (snapshot_) delta::checkWritable(protocol, metadata_, log_->table().uri());
-  layout_ = delta::makeDataFileLayout(log_->table(), metadata_, protocol);
+  settleSchema();
+  settleProtocol();
+  settleRules();
+  layout_ = delta::makeDataFileLayout(log_->table(), metadata_, protocol_);
   layout_.maxRecordsPerFile = options_.maxRecordsPerFile;
   if (request_.upsertKey) settleUpsert();
+}
+
+void DeltaWrite::settleProtocol() {
+  const std::string uri = log_->table().uri();
+  const std::set<std::string> wanted = delta::takeFeatureRequests(&metadata_, uri);
+  std::set<std::string> features = wanted;
+  if (request_.newTable && !request_.newTable->clusterBy.empty())
+    features.insert({"clustering", "domainMetadata"});
+  if (!snapshot_) {
+    protocol_ = delta::protocolForNewTable(metadata_, uri, features);
+    return checkDefaults();
+  }
+  delta::checkWritable(snapshot_->protocol(), snapshot_->metadata(), uri);
+  protocol_ = snapshot_->protocol();
+  if (!metadataChanged_) return;
+  protocol_ = delta::upgradedProtocol(protocol_, metadata_, uri, features);
+  protocolChanged_ = !(protocol_ == snapshot_->protocol());
+  checkDefaults();
+}
+
+// Unlike other features this one is not switched on by its use.
+void DeltaWrite::checkDefaults() const {
+  if (delta::supportsFeature(protocol_, "allowColumnDefaults")) return;
+  for (const StructField& column : plan_.tableSchema->fields()) {
+    if (!hasMetadataKey(column.metadata, delta::kCurrentDefault)) continue;
+    throw Error("WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",
+                "The column " + column.name +
+                    " has a default: the table needs the property 'delta.feature.allowColumnDefaults' = 'supported'.",
+                {{"commandType", "CREATE TABLE"}});
+  }
+}
+
+void DeltaWrite::settleRules() {
+  std::vector<bool> given;
+  for (size_t i = 0; i < plan_.dataColumns.size(); ++i) {
+    given.push_back(plan_.dataColumns[i] >= 0);
+    const StructField& column = plan_.tableSchema->fields()[i];
+    const bool explicitly = metadataFlag(column.metadata, delta::kIdentityAllowExplicitInsert);
+    if (!given.back() || !delta::isIdentity(column) || explicitly) continue;
+    if (request_.newTable && request_.newTable->declared) continue;
+    throw Error("DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED",
+                "The column " + column.name + " is GENERATED ALWAYS AS IDENTITY: the table gives its values. Leave it out.",
+                {{"columnName", column.name}});
+  }
+  rules_ = std::make_unique<delta::RowRules>(metadata_, plan_.tableSchema, given, engine_.expressions.get());
+  if (!options_.replaceWhere) return;
+  if (!engine_.expressions) throw unsupported("the Delta write option replaceWhere without an evaluator of SQL");
+  if (request_.overwrite) rules_->requireReplaceWhere(*options_.replaceWhere, *engine_.expressions);
 }
 
 // What can be known at the start of a query must not end it in the middle.
@@ -126,60 +178,62 @@ void DeltaWrite::settleUpsert() {
       std::move(changes));
 }
 
-void DeltaWrite::settleSchema(const delta::CastFunction& cast) {
+void DeltaWrite::settleSchema() {
   delta::WriteSchemaOptions rules;
   rules.mergeSchema = options_.mergeSchema;
   rules.streaming = request_.streaming;
-  rules.canCast = static_cast<bool>(cast);
-  if (snapshot_) {
-    metadata_ = snapshot_->metadata();
-    rules.columnMapping = delta::columnMappingMode(metadata_) != delta::ColumnMappingMode::None;
-  }
+  rules.canCast = static_cast<bool>(engine_.cast);
   const bool replaceTable = snapshot_ && request_.newTable;
   const bool replaceSchema = snapshot_ && request_.overwrite && options_.overwriteSchema;
-  if ((replaceSchema || replaceTable) && rules.columnMapping)
-    throw unsupported("a new schema (overwriteSchema, CREATE OR REPLACE) on a table with column mapping");
-  if (!snapshot_ || replaceSchema || replaceTable) {
-    SchemaPtr schema = delta::newTableSchema(*request_.schema, options_.partitionBy, rules);
-    if (request_.newTable && request_.newTable->keepNullability) schema = request_.schema;
-    if (!snapshot_ || replaceTable) {
-      metadata_ = {};
-      metadata_.id = randomUuid();
-      metadata_.createdTime = log_->clock().nowMillis();
-    }
-    if (request_.newTable) {
-      metadata_.description = request_.newTable->description;
-      metadata_.configuration = request_.newTable->configuration;
-    }
-    // Without vectors every changed row would rewrite its file.
-    if (!snapshot_ && request_.upsertKey) metadata_.configuration.emplace(delta::kEnableDeletionVectors, "true");
-    metadata_.schemaString = toSchemaJson(*schema);
-    metadata_.partitionColumns = canonicalNames(*schema, options_.partitionBy);
-    metadataChanged_ = !snapshot_ || replaceTable ||
-                       metadata_.schemaString != snapshot_->metadata().schemaString ||
-                       metadata_.partitionColumns != snapshot_->metadata().partitionColumns;
-    plan_ = delta::planWriteSchema(*schema, *request_.schema, rules);
-    if (replaceTable) checkFeatures();
-    return;
-  }
+  if (!snapshot_ || replaceSchema || replaceTable) return settleNewSchema(rules);
+  metadata_ = snapshot_->metadata();
+  rules.columnMapping = delta::columnMappingMode(metadata_) != delta::ColumnMappingMode::None;
   settlePartitioning(metadata_);
   plan_ = delta::planWriteSchema(*snapshot_->schema(), *request_.schema, rules);
-  if (plan_.schemaChanged) {
-    metadata_.schemaString = toSchemaJson(*plan_.tableSchema);
-    metadataChanged_ = true;
-  }
+  if (!plan_.schemaChanged) return;
+  metadata_.schemaString = toSchemaJson(*plan_.tableSchema);
+  delta::assignColumnMapping(&metadata_, delta::PhysicalNames::Generated);
+  plan_.tableSchema = metadata_.schema();
+  metadataChanged_ = true;
 }
 
-// A replaced table keeps its protocol: what its new schema and properties ask for must be in it already.
-void DeltaWrite::checkFeatures() const {
-  const auto there = delta::writerFeatures(snapshot_->protocol());
-  for (const std::string& feature :
-       delta::writerFeatures(delta::protocolForNewTable(metadata_, log_->table().uri()))) {
-    if (std::find(there.begin(), there.end(), feature) == there.end()) {
-      throw unsupported("replacing a table by one that needs the feature " + feature +
-                        ", which the table lacks (drop it and create it)");
-    }
+// A table that is made, made anew, or gets another schema.
+void DeltaWrite::settleNewSchema(delta::WriteSchemaOptions rules) {
+  const bool replacesTable = snapshot_ && request_.newTable;
+  if (snapshot_ && !replacesTable) {
+    metadata_ = snapshot_->metadata();
+  } else {
+    metadata_.id = randomUuid();
+    metadata_.createdTime = log_->clock().nowMillis();
   }
+  if (request_.newTable) {
+    metadata_.description = request_.newTable->description;
+    metadata_.configuration = request_.newTable->configuration;
+  }
+  // Without vectors every changed row would rewrite its file.
+  if (!snapshot_ && request_.upsertKey) metadata_.configuration.emplace(delta::kEnableDeletionVectors, "true");
+  if (delta::tableFlag(metadata_, delta::kRowTracking)) {
+    // Where later writers put the ids of rows that they move.
+    auto& properties = metadata_.configuration;
+    properties.emplace("delta.rowTracking.materializedRowIdColumnName", "_row-id-col-" + randomUuid());
+    properties.emplace("delta.rowTracking.materializedRowCommitVersionColumnName",
+                       "_row-commit-version-col-" + randomUuid());
+  }
+  rules.columnMapping = delta::columnMappingMode(metadata_) != delta::ColumnMappingMode::None;
+  const bool declared = request_.newTable && request_.newTable->declared;
+  SchemaPtr schema = delta::newTableSchema(*request_.schema, options_.partitionBy, rules);
+  if (declared) schema = request_.schema;
+  metadata_.schemaString = toSchemaJson(*schema);
+  metadata_.partitionColumns = canonicalNames(*schema, options_.partitionBy);
+  if (snapshot_ && rules.columnMapping) {
+    // Ids are never given twice, to the readers of older versions.
+    const auto recorded = snapshot_->metadata().configuration.find("delta.columnMapping.maxColumnId");
+    if (recorded != snapshot_->metadata().configuration.end()) metadata_.configuration.insert(*recorded);
+  }
+  delta::assignColumnMapping(&metadata_, delta::PhysicalNames::Generated);
+  metadataChanged_ = !snapshot_ || replacesTable || metadata_.schemaString != snapshot_->metadata().schemaString ||
+                     metadata_.partitionColumns != snapshot_->metadata().partitionColumns;
+  plan_ = delta::planWriteSchema(*metadata_.schema(), *request_.schema, rules);
 }
 
 void DeltaWrite::settlePartitioning(const delta::Metadata& table) const {
@@ -201,31 +255,42 @@ void DeltaWrite::takeFiles(std::vector<delta::AddFile> files, int64_t numRows) {
   for (delta::AddFile& file : files) files_.push_back(std::move(file));
 }
 
-void DeltaWrite::fillMetrics(int64_t removedFiles, int64_t removedBytes) {
-  int64_t bytes = 0;
+void DeltaWrite::fillMetrics(const delta::RemovalMetrics& removal) {
+  int64_t bytes = removal.numAddedBytes;
   for (const delta::AddFile& file : files_) bytes += file.size;
-  const auto numFiles = static_cast<int64_t>(files_.size());
+  const auto numFiles = static_cast<int64_t>(files_.size()) + removal.numAddedFiles;
   auto& metrics = request_.operation.metrics;
   // A table made without rows has none to count, as Spark has it.
-  if (request_.newTable && request_.newTable->keepNullability) return;
+  if (request_.newTable && request_.newTable->declared) return;
   if (request_.streaming) {
-    metrics = {{"numRemovedFiles", removedFiles},
+    metrics = {{"numRemovedFiles", removal.numRemovedFiles},
                {"numAddedFiles", numFiles},
                {"numOutputRows", numRows_},
                {"numOutputBytes", bytes}};
     return;
   }
-  metrics = {{"numFiles", numFiles}, {"numOutputRows", numRows_}, {"numOutputBytes", bytes}};
+  metrics = {{"numFiles", numFiles}, {"numOutputRows", numRows_ + removal.numCopiedRows}, {"numOutputBytes", bytes}};
   if (request_.overwrite && snapshot_) {
-    metrics.emplace_back("numRemovedFiles", removedFiles);
-    metrics.emplace_back("numRemovedBytes", removedBytes);
+    metrics.emplace_back("numRemovedFiles", removal.numRemovedFiles);
+    metrics.emplace_back("numRemovedBytes", removal.numRemovedBytes);
   }
+  if (!options_.replaceWhere) return;
+  metrics.emplace_back("numCopiedRows", removal.numCopiedRows);
+  metrics.emplace_back("numAddedChangeFiles", removal.numAddedChangeFiles + static_cast<int64_t>(changeFiles_.size()));
+  if (replaced_ && replaced_->metrics().rowsKnown) metrics.emplace_back("numDeletedRows", removal.numDeletedRows);
 }
 
 void DeltaWrite::commit() {
   request_.operation.userMetadata = options_.userMetadata;
   delta::Transaction transaction(log_, snapshot_);
+  if (const auto moved = rules_->schemaAfter(metadata_)) {
+    metadata_.schemaString = *moved;
+    metadataChanged_ = true;
+    request_.operation.tags.emplace_back("delta.identity.schemaUpdate", "true");
+  }
   if (metadataChanged_) transaction.setMetadata(metadata_);
+  if (!snapshot_ || protocolChanged_) transaction.setProtocol(protocol_);
+  if (request_.newTable) setClustering(transaction);
   if (request_.transaction) {
     transaction.readTransaction(request_.transaction->appId);
     request_.transaction->lastUpdated = log_->clock().nowMillis();
@@ -242,24 +307,86 @@ void DeltaWrite::commit() {
   }
   committed_ = std::get<delta::Committed>(outcome).snapshot;
   if (upsert_) upsert_->committed();
+  if (replaced_) replaced_->handOver();
   if (options_.compactBehind && committed_) delta::compactSoon(log_, committed_);
 }
 
 void DeltaWrite::planAppend(delta::Transaction& transaction) {
   for (const delta::AddFile& file : files_) transaction.add(file);
-  int64_t removedFiles = 0;
-  int64_t removedBytes = 0;
-  if (request_.overwrite) transaction.readWholeTable();
-  if (request_.overwrite && snapshot_) {
-    const int64_t now = log_->clock().nowMillis();
+  const int64_t now = log_->clock().nowMillis();
+  if (!request_.overwrite) {
+    fillMetrics({});
+  } else if (snapshot_ && options_.replaceWhere) {
+    planReplaceWhere(transaction, now);
+  } else {
+    planOverwrite(transaction, now);
+  }
+  transaction.setOperation(request_.operation);
+}
+
+// Of all rows, or of the partitions that rows have come for.
+void DeltaWrite::planOverwrite(delta::Transaction& transaction, int64_t now) {
+  delta::RemovalMetrics removal;
+  const auto partitions = std::make_shared<std::set<delta::PartitionValues>>();
+  if (options_.dynamicOverwrite) {
+    for (const delta::AddFile& file : files_) partitions->insert(file.partitionValues);
+    transaction.readMatching(
+        [partitions](const delta::AddFile& file) { return partitions->contains(file.partitionValues); });
+  } else {
+    transaction.readWholeTable();
+  }
+  if (snapshot_) {
     snapshot_->files().forEachLive([&](const delta::FileRecord& record) {
-      transaction.remove(delta::removalOf(record.toAdd(), now));
-      ++removedFiles;
-      removedBytes += record.sizeBytes();
+      const delta::AddFile file = record.toAdd();
+      if (options_.dynamicOverwrite && !partitions->contains(file.partitionValues)) return;
+      transaction.remove(delta::removalOf(file, now));
+      ++removal.numRemovedFiles;
+      removal.numRemovedBytes += file.size;
     });
   }
-  fillMetrics(removedFiles, removedBytes);
-  transaction.setOperation(request_.operation);
+  fillMetrics(removal);
+}
+
+void DeltaWrite::planReplaceWhere(delta::Transaction& transaction, int64_t now) {
+  delta::RowEdit edit{engine_.expressions->condition(*options_.replaceWhere, *snapshot_), {}};
+  replaced_ = std::make_unique<delta::TableEdit>(*snapshot_, std::move(edit), nullptr);
+  const delta::RunTasks serial = [](int count, const std::function<void(int)>& task) {
+    for (int i = 0; i < count; ++i) task(i);
+  };
+  constexpr int kTasks = 4;
+  try {
+    replaced_->run(transaction, engine_.runTasks ? kTasks : 1, engine_.runTasks ? engine_.runTasks : serial, now);
+    const bool feed = delta::tableFlag(metadata_, delta::kEnableChangeDataFeed);
+    // Where change files say what went, they must say what came, too.
+    if (feed && replaced_->readsRows()) planInsertChanges(transaction);
+  } catch (...) {
+    abort();
+    throw;
+  }
+  fillMetrics(replaced_->metrics().removal);
+}
+
+void DeltaWrite::planInsertChanges(delta::Transaction& transaction) {
+  delta::ChangeWriter writer(layout_, 0);
+  const auto readLayout = delta::makeTableLayout(log_->table(), metadata_, plan_.tableSchema);
+  delta::DataFileReadOptions options;
+  for (size_t i = 0; i < plan_.tableSchema->fields().size(); ++i) options.columns.push_back(static_cast<int>(i));
+  for (const delta::AddFile& file : files_) {
+    delta::DataFileReader reader(readLayout, file, options);
+    while (const auto rows = reader.next()) writer.write(rows, delta::kChangeInsert);
+  }
+  changeFiles_ = writer.finish();
+  transaction.addFileActions(delta::changeActions(changeFiles_));
+}
+
+void DeltaWrite::setClustering(delta::Transaction& transaction) const {
+  static const std::string kDomain = "delta.clustering";
+  const bool had = snapshot_ && snapshot_->domainMetadata().contains(kDomain);
+  if (request_.newTable->clusterBy.empty()) {
+    if (had) transaction.setDomain({kDomain, snapshot_->domainMetadata().at(kDomain).configuration, true});
+    return;
+  }
+  transaction.setDomain(delta::clusteringDomain(metadata_, request_.newTable->clusterBy));
 }
 
 void DeltaWrite::planUpsert(delta::Transaction& transaction) {
@@ -292,8 +419,11 @@ void DeltaWrite::fillUpsertMetrics(const delta::RemovalMetrics& removal) {
 void DeltaWrite::abort() noexcept {
   const std::lock_guard lock(mutex_);
   if (upsert_) upsert_->discard();
+  if (replaced_) replaced_->discard();
   delta::removeUncommitted(log_->table(), files_);
+  delta::removeUncommitted(log_->table(), changeFiles_);
   files_.clear();
+  changeFiles_.clear();
 }
 
 }  // namespace thalweg

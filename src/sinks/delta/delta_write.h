@@ -13,7 +13,9 @@
 #include "connector/sink.h"
 #include "delta/commit/transaction.h"
 #include "delta/files/data_file_writer.h"
+#include "delta/files/row_rules.h"
 #include "delta/files/schema_enforcement.h"
+#include "delta/modify/table_edit.h"
 #include "delta/snapshot/delta_log.h"
 #include "delta/upsert/upsert.h"
 
@@ -27,20 +29,28 @@ struct DeltaWriteOptions {
   bool dynamicOverwrite = false;  // batch overwrite only: of the partitions that rows come for
   int64_t maxRecordsPerFile = 0;  // 0: no bound
   std::optional<std::string> userMetadata;
+  std::optional<std::string> replaceWhere;  // batch overwrite only: of the rows that satisfy this SQL
   std::optional<std::string> txnAppId;  // batch only: an idempotent write
   std::optional<int64_t> txnVersion;
   bool compactBehind = false;                  // small files are merged in the background
   std::optional<std::vector<int>> keyColumns;  // streams in update mode only: see WriteDefinition
 
-  // mergeSchema, overwriteSchema, partitionOverwriteMode, maxRecordsPerFile, userMetadata, txnAppId,
+  // mergeSchema, overwriteSchema, partitionOverwriteMode, replaceWhere, maxRecordsPerFile, userMetadata, txnAppId,
   // txnVersion. Throws unsupported() for options that would change what is written and are not built
-  // (replaceWhere …).
+  // (replaceOn …).
   static DeltaWriteOptions parse(const Options& options, std::vector<std::string> partitionBy);
+};
+
+// What the engine does for a write, for the Delta library has neither SQL nor threads.
+struct DeltaWriteEngine {
+  delta::CastFunction cast;  // empty: types must be the table's
+  std::shared_ptr<const delta::ExpressionEvaluator> expressions;  // null: tables with rules in SQL are refused
+  delta::RunTasks runTasks;  // empty: on the caller's thread
 };
 
 struct DeltaWriteRequest {
   SchemaPtr schema;        // of the rows
-  bool overwrite = false;  // replaces all rows of the table in the same commit
+  bool overwrite = false;  // replaces rows of the table in the same commit: all, or as the options say
   bool streaming = false;
   // The commit's name and parameters (its metrics are filled in here), and what else it says.
   delta::Operation operation;
@@ -49,7 +59,8 @@ struct DeltaWriteRequest {
   struct NewTable {
     std::optional<std::string> description;
     std::map<std::string, std::string> configuration;
-    bool keepNullability = false;  // of `schema`; else every column may be null
+    std::vector<std::vector<std::string>> clusterBy;
+    bool declared = false;  // `schema` is the table's as it stands; else it is that of rows, and every column may be null
   };
   std::optional<NewTable> newTable;
   // Rows take the place of those with the same key; null: they are only added. Kept by a query over its
@@ -62,7 +73,7 @@ class DeltaWrite : public BatchWrite {
  public:
   // `snapshot` null: the table is created. Throws Delta's errors of schema enforcement.
   DeltaWrite(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr snapshot, DeltaWriteOptions options,
-             DeltaWriteRequest request, delta::CastFunction cast);
+             DeltaWriteRequest request, DeltaWriteEngine engine);
 
   std::unique_ptr<TaskWriter> openTask(int taskId) override;
   // Throws the conflict's Error (DELTA_CONCURRENT_…, DELTA_METADATA_CHANGED …) where another writer won.
@@ -74,28 +85,40 @@ class DeltaWrite : public BatchWrite {
 
  private:
   class Task;
-  void settleSchema(const delta::CastFunction& cast);
+  void settleSchema();
+  void settleNewSchema(delta::WriteSchemaOptions rules);
   void settlePartitioning(const delta::Metadata& table) const;
-  void checkFeatures() const;
+  void settleProtocol();
+  void checkDefaults() const;
+  void settleRules();
   void settleUpsert();
   void takeFiles(std::vector<delta::AddFile> files, int64_t numRows);
   void planAppend(delta::Transaction& transaction);
+  void planOverwrite(delta::Transaction& transaction, int64_t now);
+  void planReplaceWhere(delta::Transaction& transaction, int64_t now);
+  void planInsertChanges(delta::Transaction& transaction);
+  void setClustering(delta::Transaction& transaction) const;
   void planUpsert(delta::Transaction& transaction);
-  void fillMetrics(int64_t removedFiles, int64_t removedBytes);
+  void fillMetrics(const delta::RemovalMetrics& removal);
   void fillUpsertMetrics(const delta::RemovalMetrics& removal);
 
   std::shared_ptr<delta::DeltaLog> log_;
   delta::SnapshotPtr snapshot_;
   DeltaWriteOptions options_;
   DeltaWriteRequest request_;
-  delta::CastFunction cast_;
+  DeltaWriteEngine engine_;
   delta::Metadata metadata_;
   bool metadataChanged_ = false;
+  delta::Protocol protocol_;
+  bool protocolChanged_ = false;
   delta::WriteSchemaPlan plan_;
+  std::unique_ptr<delta::RowRules> rules_;
   delta::DataFileLayout layout_;
   std::unique_ptr<delta::Upsert> upsert_;
+  std::unique_ptr<delta::TableEdit> replaced_;  // what replaceWhere takes out
   std::mutex mutex_;
   std::vector<delta::AddFile> files_;
+  std::vector<delta::AddFile> changeFiles_;
   int64_t numRows_ = 0;  // in files_
   delta::SnapshotPtr committed_;
 };

@@ -8,7 +8,7 @@
 #include "delta/commit/transaction.h"
 #include "delta/files/deletion_vector_writer.h"
 #include "delta/files/file_rewrite.h"
-#include "delta/upsert/row_locator.h"
+#include "delta/modify/located_rows.h"
 
 namespace thalweg::delta {
 
@@ -24,10 +24,12 @@ struct RemovalMetrics {
   int64_t numDeletionVectorsUpdated = 0;  // those of them in place of an earlier one
   int64_t numAddedChangeFiles = 0;
   int64_t numDeletionVectorsRemoved = 0;  // earlier ones that are replaced, or whose file is gone
+
+  void add(const RemovalMetrics& other);
 };
 
 // One removal over one snapshot: made, filled, and kept until the commit is known. Its own files (vectors,
-// rewritten data files) are durable when remove() returns, and are taken away again unless handed over. Used
+// rewritten data files) are durable when finish() returns, and are taken away again unless handed over. Used
 // by one thread.
 class RowRemoval {
  public:
@@ -39,9 +41,13 @@ class RowRemoval {
   RowRemoval(const RowRemoval&) = delete;
   RowRemoval& operator=(const RowRemoval&) = delete;
 
-  // Adds the file actions to the transaction, over the same snapshot; `nowMs` is the time of the removals. A
-  // file without live rows is removed; each other one gets a vector over its earlier ones, or is replaced by
-  // one with its other rows where the table takes none. The files count as read.
+  // Appends the file's actions to `actions`; `nowMs` is the time of the removal. A file without live rows is
+  // removed; each other one gets a vector over its earlier ones, or is replaced by one with its other rows
+  // where the table takes none.
+  void removeFrom(const LocatedRows& file, int64_t nowMs, std::vector<Action>* actions);
+  // After the last file.
+  void finish();
+  // Both, for a transaction over the same snapshot, which gets the actions; the files count as read.
   void remove(Transaction& transaction, const std::vector<LocatedRows>& files, int64_t nowMs);
 
   const RemovalMetrics& metrics() const { return metrics_; }
@@ -51,8 +57,6 @@ class RowRemoval {
   void discard() noexcept;
 
  private:
-  void removeFrom(Transaction& transaction, const LocatedRows& file, int64_t nowMs);
-
   bool vectors_;
   bool handedOver_ = false;
   DeletionVectorWriter vectorWriter_;

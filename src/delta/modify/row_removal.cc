@@ -1,10 +1,23 @@
-#include "delta/upsert/row_removal.h"
+#include "delta/modify/row_removal.h"
 
 #include "common/error.h"
 #include "delta/files/wide_bounds.h"
 #include "delta/snapshot/table_features.h"
 
 namespace thalweg::delta {
+
+void RemovalMetrics::add(const RemovalMetrics& other) {
+  numDeletedRows += other.numDeletedRows;
+  numCopiedRows += other.numCopiedRows;
+  numRemovedFiles += other.numRemovedFiles;
+  numRemovedBytes += other.numRemovedBytes;
+  numAddedFiles += other.numAddedFiles;
+  numAddedBytes += other.numAddedBytes;
+  numDeletionVectorsAdded += other.numDeletionVectorsAdded;
+  numDeletionVectorsUpdated += other.numDeletionVectorsUpdated;
+  numAddedChangeFiles += other.numAddedChangeFiles;
+  numDeletionVectorsRemoved += other.numDeletionVectorsRemoved;
+}
 
 bool RowRemoval::usesVectors(const Snapshot& snapshot) {
   return tableFlag(snapshot.metadata(), kEnableDeletionVectors) &&
@@ -29,14 +42,22 @@ void RowRemoval::discard() noexcept {
 }
 
 void RowRemoval::remove(Transaction& transaction, const std::vector<LocatedRows>& files, int64_t nowMs) {
-  for (const LocatedRows& file : files) removeFrom(transaction, file, nowMs);
+  std::vector<Action> actions;
+  for (const LocatedRows& file : files) {
+    transaction.readFile(file.file);
+    removeFrom(file, nowMs, &actions);
+  }
+  finish();
+  transaction.addFileActions(std::move(actions));
+}
+
+void RowRemoval::finish() {
   vectorWriter_.close();
 }
 
-void RowRemoval::removeFrom(Transaction& transaction, const LocatedRows& located, int64_t nowMs) {
+void RowRemoval::removeFrom(const LocatedRows& located, int64_t nowMs, std::vector<Action>* actions) {
   const AddFile& file = located.file;
-  transaction.readFile(file);
-  transaction.remove(removalOf(file, nowMs));
+  actions->emplace_back(removalOf(file, nowMs));
   metrics_.numDeletedRows += static_cast<int64_t>(located.rows.size());
 
   const auto deleted = located.deleted->with(located.rows);
@@ -54,7 +75,7 @@ void RowRemoval::removeFrom(Transaction& transaction, const LocatedRows& located
     ++metrics_.numDeletionVectorsAdded;
     metrics_.numDeletionVectorsUpdated += file.deletionVector.has_value();
     remaining.deletionVector = vectorWriter_.add(*deleted);
-    transaction.add(std::move(remaining));
+    actions->emplace_back(std::move(remaining));
     return;
   }
   // A vector in hand, that no log has, tells the reader which rows to leave out.
@@ -64,7 +85,7 @@ void RowRemoval::removeFrom(Transaction& transaction, const LocatedRows& located
   ++metrics_.numAddedFiles;
   metrics_.numAddedBytes += rewritten->size;
   metrics_.numCopiedRows = rewrite_.numRowsWritten();
-  transaction.add(*rewritten);
+  actions->emplace_back(*rewritten);
 }
 
 }  // namespace thalweg::delta

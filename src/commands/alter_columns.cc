@@ -1,0 +1,447 @@
+#include "commands/alter_columns.h"
+
+#include <algorithm>
+#include <functional>
+
+#include <nlohmann/json.hpp>
+
+#include "commands/metadata_change.h"
+#include "commands/sql_evaluator.h"
+#include "commands/table_target.h"
+#include "common/error.h"
+#include "common/json_text.h"
+#include "delta/files/column_mapping.h"
+#include "delta/files/row_rules.h"
+#include "delta/files/schema_enforcement.h"
+#include "delta/scan/value_bounds.h"
+#include "delta/snapshot/clustering.h"
+#include "delta/snapshot/table_features.h"
+#include "expr/cast/cast.h"
+#include "plan/analyze/row_changes.h"
+#include "types/column_metadata.h"
+#include "types/schema_json.h"
+
+namespace thalweg {
+namespace {
+
+std::string dotted(const sql::Name& path) {
+  return fmt::format("{}", fmt::join(path, "."));
+}
+
+Error columnMissing(const sql::Name& path, const std::vector<StructField>& siblings) {
+  std::string proposal;
+  for (const StructField& field : siblings) proposal += (proposal.empty() ? "" : ", ") + quotedName({field.name});
+  return Error("UNRESOLVED_COLUMN.WITH_SUGGESTION", "There is no column " + quotedName(path) + "; there are " + proposal + ".",
+               {{"objectName", quotedName(path)}, {"proposal", proposal}});
+}
+
+using SiblingsChange = std::function<void(std::vector<StructField>* siblings)>;
+
+// The type with the fields below `parent` (from `depth` on) as `change` leaves them.
+DataTypePtr withChangedFields(const DataTypePtr& type, const sql::Name& parent, size_t depth, const SiblingsChange& change) {
+  if (type->id() == TypeId::Array && depth < parent.size() && equalsIgnoreCase(parent[depth], "element"))
+    return DataType::array(withChangedFields(type->element(), parent, depth + 1, change), type->containsNull());
+  if (type->id() == TypeId::Map && depth < parent.size()) {
+    const bool key = equalsIgnoreCase(parent[depth], "key");
+    if (key || equalsIgnoreCase(parent[depth], "value")) {
+      return DataType::map(key ? withChangedFields(type->key(), parent, depth + 1, change) : type->key(),
+                           key ? type->value() : withChangedFields(type->value(), parent, depth + 1, change),
+                           type->containsNull());
+    }
+  }
+  if (type->id() != TypeId::Struct) {
+    throw Error("DELTA_ADD_COLUMN_PARENT_NOT_STRUCT",
+                "The column " + dotted(parent) + " is " + type->sqlString() + ": it has no fields to change.",
+                {{"columnName", dotted(parent)}, {"other", type->sqlString()}});
+  }
+  std::vector<StructField> fields = type->fields();
+  if (depth == parent.size()) {
+    change(&fields);
+  } else {
+    const int index = type->fieldIndex(parent[depth], /*caseSensitive=*/false);
+    if (index < 0) throw columnMissing(parent, fields);
+    StructField& field = fields[static_cast<size_t>(index)];
+    field.type = withChangedFields(field.type, parent, depth + 1, change);
+  }
+  return DataType::structOf(std::move(fields));
+}
+
+sql::Name parentOf(const sql::Name& path) {
+  return {path.begin(), path.end() - 1};
+}
+
+size_t indexOf(const std::vector<StructField>& siblings, const std::string& name, const sql::Name& path) {
+  for (size_t i = 0; i < siblings.size(); ++i) {
+    if (equalsIgnoreCase(siblings[i].name, name)) return i;
+  }
+  throw columnMissing(path, siblings);
+}
+
+void place(std::vector<StructField>* siblings, StructField field, bool first, const std::optional<std::string>& after,
+           const sql::Name& path) {
+  auto at = siblings->end();
+  if (first) at = siblings->begin();
+  if (after) at = siblings->begin() + static_cast<std::ptrdiff_t>(indexOf(*siblings, *after, path)) + 1;
+  siblings->insert(at, std::move(field));
+}
+
+nlohmann::ordered_json metadataJson(const std::string& metadata) {
+  auto json = parseOrderedJson(metadata);
+  return json.is_object() ? json : nlohmann::ordered_json::object();
+}
+
+// A column as the history names it.
+nlohmann::ordered_json columnJson(const StructField& field, const std::string& path) {
+  nlohmann::ordered_json type = field.type->isNested() ? nlohmann::ordered_json(field.type->typeName())
+                                                       : parseOrderedJson(toSchemaJson(*field.type));
+  return {{"name", path}, {"type", type}, {"nullable", field.nullable}, {"metadata", metadataJson(field.metadata)}};
+}
+
+std::optional<std::string> positionText(bool first, const std::optional<std::string>& after) {
+  if (first) return "FIRST";
+  if (after) return "AFTER " + *after;
+  return std::nullopt;
+}
+
+// One statement over one table.
+class ColumnChange {
+ public:
+  ColumnChange(const sql::AlterTable& statement, CommandSession& session)
+      : statement_(statement), target_(requireTable(statement.table, session, "ALTER TABLE")) {
+    log_ = requireDelta(target_, session, "ALTER TABLE");
+    snapshot_ = log_->require();
+    change_.metadata = snapshot_->metadata();
+    schema_ = snapshot_->schema();
+    mapped_ = delta::columnMappingMode(change_.metadata) != delta::ColumnMappingMode::None;
+    const AnalyzerContext context = session.analyzerContext();
+    evaluator_ = makeSqlEvaluator(context.functions.timeZone, context.functions.ansi);
+  }
+
+  void run() {
+    using Kind = sql::AlterTable::Kind;
+    switch (statement_.kind) {
+      case Kind::AddColumns:
+        add();
+        break;
+      case Kind::ReplaceColumns:
+        replace();
+        break;
+      case Kind::DropColumns:
+        if (!drop()) return;
+        break;
+      case Kind::RenameColumn:
+        rename();
+        break;
+      default:
+        alter();
+        break;
+    }
+    if (!mapped_) delta::checkColumnNames(*schema_);
+    change_.metadata.schemaString = toSchemaJson(*schema_);
+    commitMetadata(log_, snapshot_, std::move(change_));
+  }
+
+ private:
+  void changeFields(const sql::Name& parent, const SiblingsChange& change) {
+    schema_ = withChangedFields(schema_, parent, 0, change);
+  }
+
+  StructField fieldOf(const sql::ColumnDefinition& column) const {
+    const std::string name = quotedName(column.name);
+    if (column.defaultExpression) {
+      throw Error("WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED",
+                  "The new column " + name +
+                      " cannot have a default: the rows that are there have none. Add it, then ALTER COLUMN … SET DEFAULT.",
+                  {});
+    }
+    if (column.generationExpression || column.identity) throw unsupported("adding the generated column " + name);
+    if (!column.nullable) throw unsupported("adding the column " + name + " as NOT NULL (rows that are there have none)");
+    StructField field{column.name.back(), column.type, true, "{}"};
+    if (column.comment)
+      field.metadata = withMetadataKey(field.metadata, "comment", toJsonText(nlohmann::json(*column.comment)));
+    return field;
+  }
+
+  void add() {
+    nlohmann::ordered_json said = nlohmann::ordered_json::array();
+    for (const sql::ColumnDefinition& column : statement_.columns) {
+      const StructField field = fieldOf(column);
+      changeFields(parentOf(column.name), [&](std::vector<StructField>* siblings) {
+        for (const StructField& other : *siblings) {
+          if (!equalsIgnoreCase(other.name, field.name)) continue;
+          throw Error("FIELD_ALREADY_EXISTS", "There is a column " + quotedName(column.name) + " already.",
+                      {{"op", "add"}, {"fieldNames", quotedName(column.name)}, {"struct", ""}});
+        }
+        place(siblings, field, column.first, column.after, column.name);
+      });
+      nlohmann::ordered_json one = {{"column", columnJson(field, dotted(column.name))}};
+      if (const auto position = positionText(column.first, column.after)) one["position"] = *position;
+      said.push_back(std::move(one));
+    }
+    change_.operation.name = "ADD COLUMNS";
+    change_.operation.parameters = {{"columns", delta::jsonText(toJsonText(said))}};
+  }
+
+  void replace() {
+    std::vector<StructField> fields;
+    nlohmann::ordered_json said = nlohmann::ordered_json::array();
+    for (const sql::ColumnDefinition& column : statement_.columns) {
+      StructField field = fieldOf(column);
+      const int index = schema_->fieldIndex(field.name, /*caseSensitive=*/false);
+      if (index >= 0) {
+        const StructField& there = schema_->fields()[static_cast<size_t>(index)];
+        if (!equals(*there.type, *field.type)) throw unsupported("REPLACE COLUMNS that changes the type of " + field.name);
+        const auto comment = metadataText(field.metadata, "comment");
+        field = {field.name, there.type, there.nullable, withoutMetadataKey(there.metadata, "comment")};
+        if (comment) field.metadata = withMetadataKey(field.metadata, "comment", toJsonText(nlohmann::json(*comment)));
+      }
+      said.push_back(columnJson(field, field.name));
+      fields.push_back(std::move(field));
+    }
+    const SchemaPtr replaced = DataType::structOf(std::move(fields));
+    for (const StructField& field : schema_->fields()) {
+      if (replaced->fieldIndex(field.name, /*caseSensitive=*/false) < 0) checkCanGo({field.name});
+    }
+    schema_ = replaced;
+    change_.operation.name = "REPLACE COLUMNS";
+    change_.operation.parameters = {{"columns", delta::jsonText(toJsonText(said))}};
+  }
+
+  // Generated columns and constraints that name the column, or one around it.
+  void refuseDependents(const sql::Name& path) const {
+    const int column = schema_->fieldIndex(path[0], /*caseSensitive=*/false);
+    const auto names = [&](const std::string& sql) {
+      const auto used = evaluator_->compile(sql, schema_, nullptr)->columns();
+      return std::find(used.begin(), used.end(), column) != used.end();
+    };
+    for (const StructField& field : schema_->fields()) {
+      const auto sql = metadataText(field.metadata, delta::kGenerationExpression);
+      if (!sql || equalsIgnoreCase(field.name, path[0]) || !names(*sql)) continue;
+      throw Error("DELTA_GENERATED_COLUMNS_DEPENDENT_COLUMN_CHANGE",
+                  "The column " + dotted(path) + " cannot be changed: the generated column " + field.name + " is made of it.",
+                  {{"columnName", dotted(path)}, {"generatedColumns", field.name + " -> " + *sql}});
+    }
+    for (const auto& [key, sql] : change_.metadata.configuration) {
+      if (!key.starts_with(delta::kConstraintPrefix) || !names(sql)) continue;
+      const std::string name = key.substr(delta::kConstraintPrefix.size());
+      throw Error("DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE",
+                  "The column " + dotted(path) + " cannot be changed: the constraint " + name + " names it. Drop it first.",
+                  {{"columnName", dotted(path)}, {"constraints", name + " -> " + sql}});
+    }
+  }
+
+  bool isClusteringColumn(const sql::Name& path) const {
+    for (const auto& column : delta::clusteringColumns(*snapshot_)) {
+      if (column.size() >= path.size() && std::equal(path.begin(), path.end(), column.begin(), [](const auto& a, const auto& b) {
+            return equalsIgnoreCase(a, b);
+          }))
+        return true;
+    }
+    return false;
+  }
+
+  void checkCanGo(const sql::Name& path) const {
+    if (!mapped_) {
+      throw Error("DELTA_UNSUPPORTED_DROP_COLUMN",
+                  "A column can be dropped from a table with column mapping only: SET TBLPROPERTIES "
+                  "('delta.columnMapping.mode' = 'name') first.",
+                  {{"advice", ""}});
+    }
+    const auto& partitions = change_.metadata.partitionColumns;
+    const bool partition = path.size() == 1 && std::any_of(partitions.begin(), partitions.end(), [&](const auto& name) {
+      return equalsIgnoreCase(name, path[0]);
+    });
+    if (partition) {
+      throw Error("DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN",
+                  "The table is partitioned by " + path[0] + ": the column cannot be dropped.", {{"columnList", path[0]}});
+    }
+    if (isClusteringColumn(path)) {
+      throw Error("DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN",
+                  "The table is clustered by " + dotted(path) + ": cluster it by others before the column is dropped.",
+                  {{"columnList", dotted(path)}});
+    }
+    refuseDependents(path);
+  }
+
+  // False where IF EXISTS left nothing to do.
+  bool drop() {
+    nlohmann::ordered_json said = nlohmann::ordered_json::array();
+    for (const sql::Name& path : statement_.columnNames) {
+      checkCanGo(path);
+      try {
+        changeFields(parentOf(path), [&](std::vector<StructField>* siblings) {
+          const size_t index = indexOf(*siblings, path.back(), path);
+          if (siblings->size() == 1) throw unsupported("dropping the last column of " + quotedName(parentOf(path)));
+          siblings->erase(siblings->begin() + static_cast<std::ptrdiff_t>(index));
+        });
+      } catch (const Error& error) {
+        if (!statement_.ifExists || !error.condition().starts_with("UNRESOLVED_COLUMN")) throw;
+        continue;
+      }
+      said.push_back(dotted(path));
+    }
+    change_.operation.name = "DROP COLUMNS";
+    change_.operation.parameters = {{"columns", delta::jsonText(toJsonText(said))}};
+    return !said.empty();
+  }
+
+  void rename() {
+    const sql::Name& path = statement_.columnNames[0];
+    if (!mapped_) {
+      throw Error("DELTA_UNSUPPORTED_RENAME_COLUMN",
+                  "A column can be renamed in a table with column mapping only: SET TBLPROPERTIES "
+                  "('delta.columnMapping.mode' = 'name') first.",
+                  {{"advice", ""}});
+    }
+    refuseDependents(path);
+    sql::Name renamed = parentOf(path);
+    renamed.push_back(statement_.newName);
+    changeFields(parentOf(path), [&](std::vector<StructField>* siblings) {
+      const size_t index = indexOf(*siblings, path.back(), path);
+      for (size_t i = 0; i < siblings->size(); ++i) {
+        if (i == index || !equalsIgnoreCase((*siblings)[i].name, statement_.newName)) continue;
+        throw Error("FIELD_ALREADY_EXISTS", "There is a column " + quotedName(renamed) + " already.",
+                    {{"op", "rename"}, {"fieldNames", quotedName(renamed)}, {"struct", ""}});
+      }
+      (*siblings)[index].name = statement_.newName;
+    });
+    for (std::string& name : change_.metadata.partitionColumns) {
+      if (path.size() == 1 && equalsIgnoreCase(name, path[0])) name = statement_.newName;
+    }
+    change_.operation.name = "RENAME COLUMN";
+    change_.operation.parameters = {{"oldColumnPath", delta::jsonText(dotted(path))},
+                                    {"newColumnPath", delta::jsonText(dotted(renamed))}};
+  }
+
+  void refuseType(const StructField& field, const sql::Name& path) const {
+    const DataType& to = *statement_.newType;
+    if (equals(*field.type, to)) return;
+    const bool wider = field.type->isNumeric() && to.isNumeric() && canUpCast(*field.type, to);
+    if (wider) {
+      throw Error("DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP",
+                  "The type of column " + dotted(path) + " cannot be changed from " + field.type->sqlString() + " to " +
+                      to.sqlString() + ".",
+                  {{"fieldPath", dotted(path)}, {"oldField", field.type->sqlString()}, {"newField", to.sqlString()}});
+    }
+    throw Error("NOT_SUPPORTED_CHANGE_COLUMN",
+                "The type of column " + dotted(path) + " cannot be changed from " + field.type->sqlString() + " to " +
+                    to.sqlString() + ".",
+                {{"table", target_.shownName()},
+                 {"originName", quotedName(path)},
+                 {"originType", "\"" + field.type->sqlString() + "\""},
+                 {"newName", quotedName(path)},
+                 {"newType", "\"" + to.sqlString() + "\""}});
+  }
+
+  static bool canUpCast(const DataType& from, const DataType& to) {
+    static constexpr TypeId kWidths[] = {TypeId::Byte, TypeId::Short, TypeId::Int, TypeId::Long, TypeId::Float, TypeId::Double};
+    const auto rank = [](TypeId id) { return std::find(std::begin(kWidths), std::end(kWidths), id) - std::begin(kWidths); };
+    return rank(from.id()) < rank(to.id()) && rank(to.id()) < std::ssize(kWidths);
+  }
+
+  void setDefault(StructField* field) {
+    if (!delta::supportsFeature(snapshot_->protocol(), "allowColumnDefaults")) {
+      throw Error("WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",
+                  "The table takes no defaults: SET TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported') first.",
+                  {{"commandType", "ALTER TABLE"}});
+    }
+    evaluator_->compile(*statement_.setDefault, DataType::structOf({}), field->type);
+    field->metadata = withMetadataKey(field->metadata, delta::kCurrentDefault,
+                                      toJsonText(nlohmann::json(*statement_.setDefault)));
+  }
+
+  // Moves the mark to the highest value that is in the table, by the statistics of its files.
+  void syncIdentity(StructField* field) const {
+    if (!delta::isIdentity(*field)) {
+      throw Error("DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN", "The column " + field->name + " is no identity column.", {});
+    }
+    const int64_t step = metadataNumber(field->metadata, delta::kIdentityStep).value_or(1);
+    const SchemaPtr physical = delta::physicalSchema(snapshot_->schema(), delta::columnMappingMode(snapshot_->metadata()));
+    const auto index = static_cast<size_t>(snapshot_->schema()->fieldIndex(field->name, /*caseSensitive=*/false));
+    std::optional<int64_t> mark = metadataNumber(field->metadata, delta::kIdentityHighWaterMark);
+    snapshot_->files().forEachLive([&](const delta::FileRecord& record) {
+      const delta::AddFile file = record.toAdd();
+      const auto bounds = delta::StatisticsView(file.stats.value_or("")).boundsOf({physical->fields()[index].name}, *field->type);
+      if (bounds.allNull()) return;
+      const auto* value = std::get_if<int64_t>(step > 0 ? &bounds.max : &bounds.min);
+      if (!value) throw unsupported("SYNC IDENTITY of a table with files without statistics of the column");
+      if (!mark || (step > 0 ? *value > *mark : *value < *mark)) mark = *value;
+    });
+    if (mark) field->metadata = withMetadataKey(field->metadata, delta::kIdentityHighWaterMark, std::to_string(*mark));
+  }
+
+  void change(StructField* field, const sql::Name& path) {
+    if (statement_.newType) refuseType(*field, path);
+    if (statement_.nullable == false && field->nullable) {
+      throw Error("_LEGACY_ERROR_TEMP_2330", "The column " + dotted(path) + " may be null: it cannot be made NOT NULL.",
+                  {{"fieldName", dotted(path)}});
+    }
+    if (statement_.nullable) field->nullable = *statement_.nullable;
+    if (statement_.comment)
+      field->metadata = withMetadataKey(field->metadata, "comment", toJsonText(nlohmann::json(*statement_.comment)));
+    if (statement_.setDefault) setDefault(field);
+    if (statement_.dropDefault) field->metadata = withoutMetadataKey(field->metadata, delta::kCurrentDefault);
+    if (!statement_.syncIdentity) return;
+    syncIdentity(field);
+    change_.readsTable = true;
+    change_.operation.tags.emplace_back("delta.identity.schemaUpdate", "true");
+  }
+
+  void alter() {
+    const sql::Name& path = statement_.columnNames[0];
+    nlohmann::ordered_json said;
+    changeFields(parentOf(path), [&](std::vector<StructField>* siblings) {
+      const size_t index = indexOf(*siblings, path.back(), path);
+      StructField field = (*siblings)[index];
+      change(&field, path);
+      said = columnJson(field, dotted(path));
+      if (!statement_.first && !statement_.after) {
+        (*siblings)[index] = std::move(field);
+        return;
+      }
+      siblings->erase(siblings->begin() + static_cast<std::ptrdiff_t>(index));
+      place(siblings, std::move(field), statement_.first, statement_.after, path);
+    });
+    change_.operation.name = "CHANGE COLUMN";
+    change_.operation.parameters = {{"column", delta::jsonText(toJsonText(said))}};
+    if (const auto position = positionText(statement_.first, statement_.after))
+      change_.operation.parameters.emplace_back("position", delta::jsonText(*position));
+  }
+
+  const sql::AlterTable& statement_;
+  TableTarget target_;
+  std::shared_ptr<delta::DeltaLog> log_;
+  delta::SnapshotPtr snapshot_;
+  MetadataChange change_;
+  SchemaPtr schema_;
+  bool mapped_ = false;
+  std::shared_ptr<const delta::ExpressionEvaluator> evaluator_;
+};
+
+}  // namespace
+
+void alterColumns(const sql::AlterTable& statement, CommandSession& session) {
+  ColumnChange(statement, session).run();
+}
+
+void alterClustering(const sql::AlterTable& statement, CommandSession& session) {
+  const auto log = requireDelta(requireTable(statement.table, session, "ALTER TABLE CLUSTER BY"), session, "ALTER TABLE");
+  const delta::SnapshotPtr snapshot = log->require();
+  if (!snapshot->partitionColumns().empty()) {
+    throw Error("DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED",
+                "A table that is partitioned cannot be clustered too.", {});
+  }
+  const auto shown = [](const std::vector<std::vector<std::string>>& columns) {
+    std::vector<std::string> names;
+    for (const auto& column : columns) names.push_back(dotted(column));
+    return delta::jsonText(fmt::format("{}", fmt::join(names, ",")));
+  };
+  MetadataChange change{snapshot->metadata(), {}, {"clustering", "domainMetadata"}};
+  change.domain = delta::clusteringDomain(snapshot->metadata(), statement.columnNames);
+  change.operation.name = "CLUSTER BY";
+  change.operation.parameters = {{"oldClusteringColumns", shown(delta::clusteringColumns(*snapshot))},
+                                 {"newClusteringColumns", shown(statement.columnNames)}};
+  commitMetadata(log, snapshot, std::move(change));
+}
+
+}  // namespace thalweg

@@ -1,0 +1,125 @@
+#include "commands/row_edit.h"
+
+#include <chrono>
+
+#include <arrow/record_batch.h>
+#include <nlohmann/json.hpp>
+
+#include "commands/rows.h"
+#include "commands/table_condition.h"
+#include "common/error.h"
+#include "common/json_text.h"
+#include "delta/snapshot/table_features.h"
+#include "plan/analyze/row_changes.h"
+
+namespace thalweg {
+namespace {
+
+// One statement's work on one table.
+class EditRun {
+ public:
+  EditRun(const EditedTable& table, const RowEditPlan& plan, CommandSession& session)
+      : table_(table), plan_(plan), session_(session) {}
+
+  delta::EditMetrics run() {
+    const auto start = std::chrono::steady_clock::now();
+    delta::RowEdit edit{nullptr, plan_.change};
+    if (plan_.condition) {
+      edit.condition = std::make_shared<TableCondition>(*table_.snapshot, table_.columns, plan_.condition,
+                                                        session_.batchContext());
+    }
+    edit_ = std::make_unique<delta::TableEdit>(*table_.snapshot, std::move(edit), &session_.cancellation());
+    delta::Transaction transaction(table_.log, table_.snapshot);
+    TaskPool& pool = session_.pool();
+    const auto runTasks = [&](int count, const std::function<void(int)>& task) { pool.runAll(count, task); };
+    if (!edit_->run(transaction, pool.numSlots(), runTasks, table_.log->clock().nowMillis())) return {};
+    const auto elapsed = std::chrono::steady_clock::now() - start;
+    transaction.setOperation(operation(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()));
+    commit(transaction);
+    return edit_->metrics();
+  }
+
+ private:
+  // With deletion vectors Delta counts no bytes of files as removed, and, of an UPDATE, every touched file as removed.
+  delta::Operation operation(int64_t executionMs) const {
+    const delta::EditMetrics& metrics = edit_->metrics();
+    const delta::RemovalMetrics& counts = metrics.removal;
+    const bool vectors = edit_->readsRows() && delta::RowRemoval::usesVectors(*table_.snapshot);
+    const bool update = static_cast<bool>(plan_.change);
+    const auto replaced = counts.numDeletionVectorsAdded;
+    delta::Operation operation;
+    operation.name = plan_.operation;
+    nlohmann::json predicates = nlohmann::json::array();
+    if (plan_.condition) predicates.push_back(plan_.condition->toString());
+    if (!plan_.condition && !update) predicates.push_back("true");
+    operation.parameters = {{"predicate", delta::jsonText(toJsonText(predicates))}};
+    operation.metrics = {{"numRemovedFiles", counts.numRemovedFiles + (update ? replaced : 0)},
+                         {"numRemovedBytes", vectors ? 0 : counts.numRemovedBytes},
+                         {"numCopiedRows", counts.numCopiedRows},
+                         {"numDeletionVectorsAdded", counts.numDeletionVectorsAdded},
+                         {"numDeletionVectorsUpdated", counts.numDeletionVectorsUpdated},
+                         {"numDeletionVectorsRemoved", counts.numDeletionVectorsRemoved},
+                         {"numAddedFiles", counts.numAddedFiles},
+                         {"numAddedBytes", counts.numAddedBytes},
+                         {"numAddedChangeFiles", counts.numAddedChangeFiles},
+                         {"executionTimeMs", executionMs},
+                         {"scanTimeMs", metrics.scanMs},
+                         {"rewriteTimeMs", metrics.rewriteMs}};
+    if (update)
+      operation.metrics.emplace_back("numUpdatedRows", metrics.numTouchedRows);
+    else if (metrics.rowsKnown)
+      operation.metrics.emplace_back("numDeletedRows", counts.numDeletedRows);
+    return operation;
+  }
+
+  void commit(delta::Transaction& transaction) {
+    // A commit that fails with an exception may be in the log all the same: its files stay.
+    delta::CommitOutcome outcome = [&] {
+      try {
+        return transaction.commit();
+      } catch (...) {
+        edit_->handOver();
+        throw;
+      }
+    }();
+    if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) throw Error(conflict->error);
+    edit_->handOver();
+  }
+
+  const EditedTable& table_;
+  const RowEditPlan& plan_;
+  CommandSession& session_;
+  std::unique_ptr<delta::TableEdit> edit_;
+};
+
+}  // namespace
+
+EditedTable requireEditable(const sql::Name& name, CommandSession& session, const std::string& operation) {
+  EditedTable table;
+  table.target = requireTable(name, session, operation);
+  table.log = requireDelta(table.target, session, operation);
+  table.snapshot = table.log->require();
+  const delta::Snapshot& snapshot = *table.snapshot;
+  delta::checkWritable(snapshot.protocol(), snapshot.metadata(), snapshot.table().uri());
+  const auto& entry = table.target.entry;
+  const sql::Name qualifier =
+      entry ? sql::Name{entry->name.catalog, entry->name.schema, entry->name.table} : name;
+  table.columns = tableColumns(*snapshot.schema(), qualifier);
+  return table;
+}
+
+delta::EditMetrics runEdit(const EditedTable& table, const RowEditPlan& plan, CommandSession& session) {
+  delta::checkRemovesRows(table.snapshot->metadata(), table.snapshot->table().uri());
+  return EditRun(table, plan, session).run();
+}
+
+CommandResult affectedRows(std::optional<int64_t> count) {
+  CommandResult result;
+  result.schema = DataType::structOf({{"num_affected_rows", DataType::primitive(TypeId::Long)}});
+  RowBuilder rows(result.schema);
+  rows.addLong(count);
+  result.batches.push_back(rows.finish());
+  return result;
+}
+
+}  // namespace thalweg

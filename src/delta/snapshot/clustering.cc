@@ -1,0 +1,63 @@
+#include "delta/snapshot/clustering.h"
+
+#include <nlohmann/json.hpp>
+
+#include "common/error.h"
+#include "common/json_text.h"
+#include "delta/files/column_mapping.h"
+
+namespace thalweg::delta {
+namespace {
+
+constexpr size_t kMaxColumns = 4;
+
+// A path's names in one of two schemas of the same shape.
+std::vector<std::string> translated(const std::vector<std::string>& path, const Schema& from, const Schema& to) {
+  std::vector<std::string> names;
+  const DataType* source = &from;
+  const DataType* target = &to;
+  for (const std::string& part : path) {
+    const int index = source->id() == TypeId::Struct ? source->fieldIndex(part, /*caseSensitive=*/false) : -1;
+    if (index < 0) throw Error("COLUMN_NOT_FOUND", "There is no column " + part + " to cluster by.", {{"colName", part}});
+    names.push_back(target->fields()[static_cast<size_t>(index)].name);
+    source = source->fields()[static_cast<size_t>(index)].type.get();
+    target = target->fields()[static_cast<size_t>(index)].type.get();
+  }
+  return names;
+}
+
+}  // namespace
+
+DomainMetadata clusteringDomain(const Metadata& metadata, const std::vector<std::vector<std::string>>& columns) {
+  if (columns.size() > kMaxColumns) {
+    throw Error("DELTA_CLUSTER_BY_INVALID_NUM_COLUMNS", "A table is clustered by at most four columns.",
+                {{"numColumnsLimit", std::to_string(kMaxColumns)}, {"actualNumColumns", std::to_string(columns.size())}});
+  }
+  const SchemaPtr schema = metadata.schema();
+  const SchemaPtr physical = physicalSchema(schema, columnMappingMode(metadata));
+  nlohmann::ordered_json paths = nlohmann::ordered_json::array();
+  for (const auto& column : columns) paths.push_back(translated(column, *schema, *physical));
+  const nlohmann::ordered_json json = {{"clusteringColumns", paths}, {"domainName", kClusteringDomain}};
+  return {std::string(kClusteringDomain), toJsonText(json), false};
+}
+
+std::vector<std::vector<std::string>> clusteringColumns(const Snapshot& snapshot) {
+  std::vector<std::vector<std::string>> columns;
+  const auto domain = snapshot.domainMetadata().find(std::string(kClusteringDomain));
+  if (domain == snapshot.domainMetadata().end()) return columns;
+  const auto json = nlohmann::json::parse(domain->second.configuration, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("clusteringColumns") || !json["clusteringColumns"].is_array()) return columns;
+  const SchemaPtr physical = physicalSchema(snapshot.schema(), columnMappingMode(snapshot.metadata()));
+  for (const auto& item : json["clusteringColumns"]) {
+    std::vector<std::string> path;
+    // The protocol's text shows plain names, Spark writes lists of them.
+    if (item.is_string()) path.push_back(item.get<std::string>());
+    for (const auto& part : item.is_array() ? item : nlohmann::json::array()) {
+      if (part.is_string()) path.push_back(part.get<std::string>());
+    }
+    columns.push_back(translated(path, *physical, *snapshot.schema()));
+  }
+  return columns;
+}
+
+}  // namespace thalweg::delta
