@@ -20,6 +20,24 @@ std::vector<DataTypePtr> withType(std::vector<DataTypePtr> types, DataTypePtr la
   return types;
 }
 
+// Indices are mostly small: they are counted where that is less work than to compare them.
+void sortByIndexFromLast(const JoinRows& from, std::span<uint32_t> rows) {
+  uint32_t most = 0;
+  for (const uint32_t row : rows) most = std::max(most, from.indexOf(row));
+  if (most > 2 * rows.size()) {
+    std::sort(rows.begin(), rows.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(from.indexOf(a), a) > std::pair(from.indexOf(b), b);
+    });
+    return;
+  }
+  std::vector<uint32_t> ends(size_t{most} + 1);
+  for (const uint32_t row : rows) ++ends[from.indexOf(row)];
+  for (size_t index = most; index-- > 0;) ends[index] += ends[index + 1];
+  std::vector<uint32_t> sorted(rows.size());
+  for (const uint32_t row : rows) sorted[--ends[from.indexOf(row)]] = row;
+  std::copy(sorted.begin(), sorted.end(), rows.begin());
+}
+
 size_t matchedOffset(const std::vector<DataTypePtr>& rowTypes) {
   return binary_row::bitsetBytes(rowTypes.size()) + 8 * (rowTypes.size() - 1);
 }
@@ -181,12 +199,7 @@ JoinState::Rows JoinState::takeExpiredHot(JoinSide side, int64_t watermarkMicros
   std::erase_if(rows, [&](uint32_t row) { return !from.takeTimed(row); });
   const auto several = std::partition(rows.begin(), rows.end(),
                                       [&](uint32_t row) { return from.count(from.keyOf(row)) == 1; });
-  std::vector<uint64_t> byIndex;
-  for (auto row = several; row != rows.end(); ++row)
-    byIndex.push_back(uint64_t{from.indexOf(*row)} << 32 | *row);
-  std::sort(byIndex.begin(), byIndex.end());
-  std::transform(byIndex.rbegin(), byIndex.rend(), several,
-                 [](uint64_t entry) { return static_cast<uint32_t>(entry); });
+  sortByIndexFromLast(from, {several, rows.end()});
   return rows;
 }
 

@@ -87,7 +87,7 @@ class LongSum final : public Aggregator {
     clear(groups, &counts_);
     if (overflow_ == Overflow::Null) clear(groups, &overflowed_);
   }
-  Bytes bytes() const override { return {2 * sizeof(int64_t) + (overflow_ == Overflow::Null), 0}; }
+  Bytes bytes() const override { return {2 * sizeof(int64_t) + 1, 0}; }
 
   // A sum that may become null for another reason than that there is none says so.
   std::vector<StructField> bufferFields() const override {
