@@ -165,6 +165,19 @@ def deltalake_reads(folder, out):
     json.dump(found, open(out, "w"))
 
 
+def as_of(folder, name, version):
+    """The table as if the later versions were never committed: DuckDB does not travel in time."""
+    table, copy = pathlib.Path(folder, name), pathlib.Path(folder, "as_of", f"{name}-{version}")
+    (copy / "_delta_log").mkdir(parents=True)
+    for entry in table.iterdir():
+        if entry.name != "_delta_log":
+            (copy / entry.name).symlink_to(entry)
+    for file in (table / "_delta_log").iterdir():
+        if file.name[:20].isdigit() and int(file.name[:20]) <= version:
+            shutil.copy(file, copy / "_delta_log")
+    return copy
+
+
 def duckdb_reads(folder, out):
     import duckdb
     import duckdb_ext
@@ -174,7 +187,7 @@ def duckdb_reads(folder, out):
     found = {}
     for key in versions_of(folder):
         name, version = key.split("@")
-        rows = connection.execute(f"SELECT id, v, p FROM delta_scan('{folder}/{name}', version={version})").fetchall()
+        rows = connection.execute(f"SELECT id, v, p FROM delta_scan('{as_of(folder, name, int(version))}')").fetchall()
         found[key] = sorted((list(row) for row in rows), key=repr)
     json.dump(found, open(out, "w"))
 
@@ -229,7 +242,9 @@ def main(program):
 
         expected = client(run_statements, "expected.json")
         expect("deltalake", ask(folder, "deltalake_reads", f"{peers}/v-py/bin/python"), expected)
-        expect("DuckDB", ask(folder, "duckdb_reads", f"{peers}/v-duckdb/bin/python"), expected)
+        # Its reader finds no partition values under column mapping, in Spark's tables neither.
+        unmapped = {key: rows for key, rows in expected.items() if not key.startswith("mapped@")}
+        expect("DuckDB", ask(folder, "duckdb_reads", f"{peers}/v-duckdb/bin/python"), unmapped)
         expect("Spark", ask(folder, "spark_reads", *spark), expected)
         check_feed(ask(folder, "spark_reads_changes", *spark), expected)
         theirs = ask(folder, "spark_changes", *spark)

@@ -1,5 +1,7 @@
 #include "delta/files/row_rules.h"
 
+#include <algorithm>
+
 #include <arrow/array.h>
 #include <arrow/builder.h>
 #include <arrow/record_batch.h>
@@ -27,7 +29,8 @@ std::optional<std::string> invariantOf(const StructField& column) {
   const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (json.is_object() && json.contains("expression") && json["expression"].is_object()) {
     const auto& inner = json["expression"];
-    if (inner.contains("expression") && inner["expression"].is_string()) return inner["expression"].get<std::string>();
+    if (inner.contains("expression") && inner["expression"].is_string())
+      return inner["expression"].get<std::string>();
   }
   throw unsupported("the invariant " + *text + " of column " + column.name);
 }
@@ -70,6 +73,17 @@ void checkField(const arrow::Array& values, const StructField& field, const std:
   }
 }
 
+bool hasNotNull(const DataType& type) {
+  if (type.id() != TypeId::Struct) return false;
+  return std::any_of(type.fields().begin(), type.fields().end(),
+                     [](const StructField& field) { return !field.nullable || hasNotNull(*field.type); });
+}
+
+void checkNotNull(const arrow::RecordBatch& rows, const Schema& schema) {
+  for (size_t i = 0; i < schema.fields().size(); ++i)
+    checkField(*rows.column(static_cast<int>(i)), schema.fields()[i], schema.fields()[i].name);
+}
+
 }  // namespace
 
 bool isGenerated(const StructField& column) {
@@ -80,11 +94,6 @@ bool isIdentity(const StructField& column) {
 }
 bool isFilledIn(const StructField& column) {
   return isGenerated(column) || isIdentity(column) || hasMetadataKey(column.metadata, kCurrentDefault);
-}
-
-void checkNotNull(const arrow::RecordBatch& rows, const Schema& schema) {
-  for (size_t i = 0; i < schema.fields().size(); ++i)
-    checkField(*rows.column(static_cast<int>(i)), schema.fields()[i], schema.fields()[i].name);
 }
 
 // Gives out start, start + step, … from behind the mark.
@@ -104,7 +113,8 @@ struct RowRules::Identity {
   int64_t valueAt(int64_t from, int64_t steps) const {
     int64_t distance = 0;
     int64_t value = 0;
-    if (!__builtin_mul_overflow(step, steps, &distance) && !__builtin_add_overflow(from, distance, &value)) return value;
+    if (!__builtin_mul_overflow(step, steps, &distance) && !__builtin_add_overflow(from, distance, &value))
+      return value;
     throw Error("ARITHMETIC_OVERFLOW", "The identity column has given out the last value of a BIGINT.");
   }
 
@@ -121,7 +131,7 @@ RowRules::~RowRules() = default;
 
 RowRules::RowRules(const Metadata& metadata, SchemaPtr schema, const std::vector<bool>& given,
                    const ExpressionEvaluator* evaluator)
-    : schema_(std::move(schema)) {
+    : schema_(std::move(schema)), hasNotNull_(hasNotNull(*schema_)) {
   const auto needed = [&](const std::string& what) -> const ExpressionEvaluator& {
     if (!evaluator) throw needsEvaluator(what);
     return *evaluator;
@@ -137,9 +147,9 @@ RowRules::RowRules(const Metadata& metadata, SchemaPtr schema, const std::vector
     } else if (!given[i] && isIdentity(column)) {
       identities_.push_back(std::make_unique<Identity>(index, column));
     } else if (const auto value = metadataText(column.metadata, kCurrentDefault); value && !given[i]) {
-      defaults_.push_back({index, needed("the default of column " + column.name).compile(*value, schema_, column.type)});
+      defaults_.push_back(
+          {index, needed("the default of column " + column.name).compile(*value, schema_, column.type)});
     }
-    fillsNotNull_ = fillsNotNull_ || (!given[i] && !column.nullable);
   }
   for (const auto& [key, sql] : metadata.configuration) {
     if (!key.starts_with(kConstraintPrefix)) continue;
@@ -148,7 +158,8 @@ RowRules::RowRules(const Metadata& metadata, SchemaPtr schema, const std::vector
   }
 }
 
-void RowRules::addGenerated(int column, const std::string& sql, bool given, const ExpressionEvaluator& evaluator) {
+void RowRules::addGenerated(int column, const std::string& sql, bool given,
+                            const ExpressionEvaluator& evaluator) {
   const StructField& field = schema_->fields()[static_cast<size_t>(column)];
   if (!given) {
     generated_.push_back({column, evaluator.compile(sql, schema_, field.type)});
@@ -158,7 +169,8 @@ void RowRules::addGenerated(int column, const std::string& sql, bool given, cons
 }
 
 void RowRules::addCheck(std::string name, const std::string& sql, const ExpressionEvaluator& evaluator) {
-  checks_.push_back({std::move(name), sql, evaluator.compile(sql, schema_, DataType::primitive(TypeId::Boolean))});
+  checks_.push_back(
+      {std::move(name), sql, evaluator.compile(sql, schema_, DataType::primitive(TypeId::Boolean))});
 }
 
 void RowRules::requireReplaceWhere(const std::string& sql, const ExpressionEvaluator& evaluator) {
@@ -182,9 +194,10 @@ void RowRules::check(const Check& rule, const arrow::RecordBatch& rows) const {
                 "A row to be written is not among those that it replaces ('" + rule.sql + "'):" + values,
                 {{"replaceWhere", rule.sql}, {"message", values}});
   }
-  throw Error("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
-              "CHECK constraint " + rule.name + " (" + rule.sql + ") is violated by a row with the values:" + values,
-              {{"constraintName", rule.name}, {"expression", rule.sql}, {"values", values}});
+  throw Error(
+      "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
+      "CHECK constraint " + rule.name + " (" + rule.sql + ") is violated by a row with the values:" + values,
+      {{"constraintName", rule.name}, {"expression", rule.sql}, {"values", values}});
 }
 
 std::shared_ptr<arrow::RecordBatch> RowRules::apply(std::shared_ptr<arrow::RecordBatch> rows) const {
@@ -194,12 +207,13 @@ std::shared_ptr<arrow::RecordBatch> RowRules::apply(std::shared_ptr<arrow::Recor
   for (const Filled& one : defaults_) put(one.column, one.value->evaluate(*rows));
   for (const auto& identity : identities_) put(identity->column, identity->next(rows->num_rows()));
   for (const Filled& one : generated_) put(one.column, one.value->evaluate(*rows));
-  if (fillsNotNull_) checkNotNull(*rows, *schema_);
+  if (hasNotNull_) checkNotNull(*rows, *schema_);
   for (const Check& rule : checks_) check(rule, *rows);
   return rows;
 }
 
 std::optional<std::string> RowRules::schemaAfter(const Metadata& metadata) const {
+  if (identities_.empty()) return std::nullopt;
   std::vector<StructField> fields = metadata.schema()->fields();
   bool moved = false;
   for (const auto& identity : identities_) {
