@@ -30,17 +30,21 @@ std::string dotted(const sql::Name& path) {
 
 Error columnMissing(const sql::Name& path, const std::vector<StructField>& siblings) {
   std::string proposal;
-  for (const StructField& field : siblings) proposal += (proposal.empty() ? "" : ", ") + quotedName({field.name});
-  return Error("UNRESOLVED_COLUMN.WITH_SUGGESTION", "There is no column " + quotedName(path) + "; there are " + proposal + ".",
+  for (const StructField& field : siblings)
+    proposal += (proposal.empty() ? "" : ", ") + quotedName({field.name});
+  return Error("UNRESOLVED_COLUMN.WITH_SUGGESTION",
+               "There is no column " + quotedName(path) + "; there are " + proposal + ".",
                {{"objectName", quotedName(path)}, {"proposal", proposal}});
 }
 
 using SiblingsChange = std::function<void(std::vector<StructField>* siblings)>;
 
 // The type with the fields below `parent` (from `depth` on) as `change` leaves them.
-DataTypePtr withChangedFields(const DataTypePtr& type, const sql::Name& parent, size_t depth, const SiblingsChange& change) {
+DataTypePtr withChangedFields(const DataTypePtr& type, const sql::Name& parent, size_t depth,
+                              const SiblingsChange& change) {
   if (type->id() == TypeId::Array && depth < parent.size() && equalsIgnoreCase(parent[depth], "element"))
-    return DataType::array(withChangedFields(type->element(), parent, depth + 1, change), type->containsNull());
+    return DataType::array(withChangedFields(type->element(), parent, depth + 1, change),
+                           type->containsNull());
   if (type->id() == TypeId::Map && depth < parent.size()) {
     const bool key = equalsIgnoreCase(parent[depth], "key");
     if (key || equalsIgnoreCase(parent[depth], "value")) {
@@ -77,8 +81,8 @@ size_t indexOf(const std::vector<StructField>& siblings, const std::string& name
   throw columnMissing(path, siblings);
 }
 
-void place(std::vector<StructField>* siblings, StructField field, bool first, const std::optional<std::string>& after,
-           const sql::Name& path) {
+void place(std::vector<StructField>* siblings, StructField field, bool first,
+           const std::optional<std::string>& after, const sql::Name& path) {
   auto at = siblings->end();
   if (first) at = siblings->begin();
   if (after) at = siblings->begin() + static_cast<std::ptrdiff_t>(indexOf(*siblings, *after, path)) + 1;
@@ -94,7 +98,10 @@ nlohmann::ordered_json metadataJson(const std::string& metadata) {
 nlohmann::ordered_json columnJson(const StructField& field, const std::string& path) {
   nlohmann::ordered_json type = field.type->isNested() ? nlohmann::ordered_json(field.type->typeName())
                                                        : parseOrderedJson(toSchemaJson(*field.type));
-  return {{"name", path}, {"type", type}, {"nullable", field.nullable}, {"metadata", metadataJson(field.metadata)}};
+  return {{"name", path},
+          {"type", type},
+          {"nullable", field.nullable},
+          {"metadata", metadataJson(field.metadata)}};
 }
 
 std::optional<std::string> positionText(bool first, const std::optional<std::string>& after) {
@@ -151,14 +158,18 @@ class ColumnChange {
     if (column.defaultExpression) {
       throw Error("WRONG_COLUMN_DEFAULTS_FOR_DELTA_ALTER_TABLE_ADD_COLUMN_NOT_SUPPORTED",
                   "The new column " + name +
-                      " cannot have a default: the rows that are there have none. Add it, then ALTER COLUMN … SET DEFAULT.",
+                      " cannot have a default: the rows that are there have none. Add it, then ALTER COLUMN "
+                      "… SET DEFAULT.",
                   {});
     }
-    if (column.generationExpression || column.identity) throw unsupported("adding the generated column " + name);
-    if (!column.nullable) throw unsupported("adding the column " + name + " as NOT NULL (rows that are there have none)");
+    if (column.generationExpression || column.identity)
+      throw unsupported("adding the generated column " + name);
+    if (!column.nullable)
+      throw unsupported("adding the column " + name + " as NOT NULL (rows that are there have none)");
     StructField field{column.name.back(), column.type, true, "{}"};
     if (column.comment)
-      field.metadata = withMetadataKey(field.metadata, "comment", toJsonText(nlohmann::json(*column.comment)));
+      field.metadata =
+          withMetadataKey(field.metadata, "comment", toJsonText(nlohmann::json(*column.comment)));
     return field;
   }
 
@@ -190,10 +201,12 @@ class ColumnChange {
       const int index = schema_->fieldIndex(field.name, /*caseSensitive=*/false);
       if (index >= 0) {
         const StructField& there = schema_->fields()[static_cast<size_t>(index)];
-        if (!equals(*there.type, *field.type)) throw unsupported("REPLACE COLUMNS that changes the type of " + field.name);
+        if (!equals(*there.type, *field.type))
+          throw unsupported("REPLACE COLUMNS that changes the type of " + field.name);
         const auto comment = metadataText(field.metadata, "comment");
         field = {field.name, there.type, there.nullable, withoutMetadataKey(there.metadata, "comment")};
-        if (comment) field.metadata = withMetadataKey(field.metadata, "comment", toJsonText(nlohmann::json(*comment)));
+        if (comment)
+          field.metadata = withMetadataKey(field.metadata, "comment", toJsonText(nlohmann::json(*comment)));
       }
       said.push_back(columnJson(field, field.name));
       fields.push_back(std::move(field));
@@ -218,23 +231,25 @@ class ColumnChange {
       const auto sql = metadataText(field.metadata, delta::kGenerationExpression);
       if (!sql || equalsIgnoreCase(field.name, path[0]) || !names(*sql)) continue;
       throw Error("DELTA_GENERATED_COLUMNS_DEPENDENT_COLUMN_CHANGE",
-                  "The column " + dotted(path) + " cannot be changed: the generated column " + field.name + " is made of it.",
+                  "The column " + dotted(path) + " cannot be changed: the generated column " + field.name +
+                      " is made of it.",
                   {{"columnName", dotted(path)}, {"generatedColumns", field.name + " -> " + *sql}});
     }
     for (const auto& [key, sql] : change_.metadata.configuration) {
       if (!key.starts_with(delta::kConstraintPrefix) || !names(sql)) continue;
       const std::string name = key.substr(delta::kConstraintPrefix.size());
       throw Error("DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE",
-                  "The column " + dotted(path) + " cannot be changed: the constraint " + name + " names it. Drop it first.",
+                  "The column " + dotted(path) + " cannot be changed: the constraint " + name +
+                      " names it. Drop it first.",
                   {{"columnName", dotted(path)}, {"constraints", name + " -> " + sql}});
     }
   }
 
   bool isClusteringColumn(const sql::Name& path) const {
     for (const auto& column : delta::clusteringColumns(*snapshot_)) {
-      if (column.size() >= path.size() && std::equal(path.begin(), path.end(), column.begin(), [](const auto& a, const auto& b) {
-            return equalsIgnoreCase(a, b);
-          }))
+      if (column.size() >= path.size() &&
+          std::equal(path.begin(), path.end(), column.begin(),
+                     [](const auto& a, const auto& b) { return equalsIgnoreCase(a, b); }))
         return true;
     }
     return false;
@@ -248,16 +263,18 @@ class ColumnChange {
                   {{"advice", ""}});
     }
     const auto& partitions = change_.metadata.partitionColumns;
-    const bool partition = path.size() == 1 && std::any_of(partitions.begin(), partitions.end(), [&](const auto& name) {
-      return equalsIgnoreCase(name, path[0]);
-    });
+    const bool partition =
+        path.size() == 1 && std::any_of(partitions.begin(), partitions.end(),
+                                        [&](const auto& name) { return equalsIgnoreCase(name, path[0]); });
     if (partition) {
       throw Error("DELTA_UNSUPPORTED_DROP_PARTITION_COLUMN",
-                  "The table is partitioned by " + path[0] + ": the column cannot be dropped.", {{"columnList", path[0]}});
+                  "The table is partitioned by " + path[0] + ": the column cannot be dropped.",
+                  {{"columnList", path[0]}});
     }
     if (isClusteringColumn(path)) {
       throw Error("DELTA_UNSUPPORTED_DROP_CLUSTERING_COLUMN",
-                  "The table is clustered by " + dotted(path) + ": cluster it by others before the column is dropped.",
+                  "The table is clustered by " + dotted(path) +
+                      ": cluster it by others before the column is dropped.",
                   {{"columnList", dotted(path)}});
     }
     refuseDependents(path);
@@ -271,7 +288,8 @@ class ColumnChange {
       try {
         changeFields(parentOf(path), [&](std::vector<StructField>* siblings) {
           const size_t index = indexOf(*siblings, path.back(), path);
-          if (siblings->size() == 1) throw unsupported("dropping the last column of " + quotedName(parentOf(path)));
+          if (siblings->size() == 1)
+            throw unsupported("dropping the last column of " + quotedName(parentOf(path)));
           siblings->erase(siblings->begin() + static_cast<std::ptrdiff_t>(index));
         });
       } catch (const Error& error) {
@@ -318,14 +336,15 @@ class ColumnChange {
     if (equals(*field.type, to)) return;
     const bool wider = field.type->isNumeric() && to.isNumeric() && canUpCast(*field.type, to);
     if (wider) {
-      throw Error("DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP",
-                  "The type of column " + dotted(path) + " cannot be changed from " + field.type->sqlString() + " to " +
-                      to.sqlString() + ".",
-                  {{"fieldPath", dotted(path)}, {"oldField", field.type->sqlString()}, {"newField", to.sqlString()}});
+      throw Error(
+          "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP",
+          "The type of column " + dotted(path) + " cannot be changed from " + field.type->sqlString() +
+              " to " + to.sqlString() + ".",
+          {{"fieldPath", dotted(path)}, {"oldField", field.type->sqlString()}, {"newField", to.sqlString()}});
     }
     throw Error("NOT_SUPPORTED_CHANGE_COLUMN",
-                "The type of column " + dotted(path) + " cannot be changed from " + field.type->sqlString() + " to " +
-                    to.sqlString() + ".",
+                "The type of column " + dotted(path) + " cannot be changed from " + field.type->sqlString() +
+                    " to " + to.sqlString() + ".",
                 {{"table", target_.shownName()},
                  {"originName", quotedName(path)},
                  {"originType", "\"" + field.type->sqlString() + "\""},
@@ -334,15 +353,19 @@ class ColumnChange {
   }
 
   static bool canUpCast(const DataType& from, const DataType& to) {
-    static constexpr TypeId kWidths[] = {TypeId::Byte, TypeId::Short, TypeId::Int, TypeId::Long, TypeId::Float, TypeId::Double};
-    const auto rank = [](TypeId id) { return std::find(std::begin(kWidths), std::end(kWidths), id) - std::begin(kWidths); };
+    static constexpr TypeId kWidths[] = {TypeId::Byte, TypeId::Short, TypeId::Int,
+                                         TypeId::Long, TypeId::Float, TypeId::Double};
+    const auto rank = [](TypeId id) {
+      return std::find(std::begin(kWidths), std::end(kWidths), id) - std::begin(kWidths);
+    };
     return rank(from.id()) < rank(to.id()) && rank(to.id()) < std::ssize(kWidths);
   }
 
   void setDefault(StructField* field) {
     if (!delta::supportsFeature(snapshot_->protocol(), "allowColumnDefaults")) {
       throw Error("WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",
-                  "The table takes no defaults: SET TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported') first.",
+                  "The table takes no defaults: SET TBLPROPERTIES ('delta.feature.allowColumnDefaults' = "
+                  "'supported') first.",
                   {{"commandType", "ALTER TABLE"}});
     }
     evaluator_->compile(*statement_.setDefault, DataType::structOf({}), field->type);
@@ -353,32 +376,40 @@ class ColumnChange {
   // Moves the mark to the highest value that is in the table, by the statistics of its files.
   void syncIdentity(StructField* field) const {
     if (!delta::isIdentity(*field)) {
-      throw Error("DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN", "The column " + field->name + " is no identity column.", {});
+      throw Error("DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN",
+                  "The column " + field->name + " is no identity column.", {});
     }
     const int64_t step = metadataNumber(field->metadata, delta::kIdentityStep).value_or(1);
-    const SchemaPtr physical = delta::physicalSchema(snapshot_->schema(), delta::columnMappingMode(snapshot_->metadata()));
-    const auto index = static_cast<size_t>(snapshot_->schema()->fieldIndex(field->name, /*caseSensitive=*/false));
+    const SchemaPtr physical =
+        delta::physicalSchema(snapshot_->schema(), delta::columnMappingMode(snapshot_->metadata()));
+    const auto index =
+        static_cast<size_t>(snapshot_->schema()->fieldIndex(field->name, /*caseSensitive=*/false));
     std::optional<int64_t> mark = metadataNumber(field->metadata, delta::kIdentityHighWaterMark);
     snapshot_->files().forEachLive([&](const delta::FileRecord& record) {
       const delta::AddFile file = record.toAdd();
-      const auto bounds = delta::StatisticsView(file.stats.value_or("")).boundsOf({physical->fields()[index].name}, *field->type);
+      const auto bounds = delta::StatisticsView(file.stats.value_or(""))
+                              .boundsOf({physical->fields()[index].name}, *field->type);
       if (bounds.allNull()) return;
       const auto* value = std::get_if<int64_t>(step > 0 ? &bounds.max : &bounds.min);
       if (!value) throw unsupported("SYNC IDENTITY of a table with files without statistics of the column");
       if (!mark || (step > 0 ? *value > *mark : *value < *mark)) mark = *value;
     });
-    if (mark) field->metadata = withMetadataKey(field->metadata, delta::kIdentityHighWaterMark, std::to_string(*mark));
+    if (mark)
+      field->metadata =
+          withMetadataKey(field->metadata, delta::kIdentityHighWaterMark, std::to_string(*mark));
   }
 
   void change(StructField* field, const sql::Name& path) {
     if (statement_.newType) refuseType(*field, path);
     if (statement_.nullable == false && field->nullable) {
-      throw Error("_LEGACY_ERROR_TEMP_2330", "The column " + dotted(path) + " may be null: it cannot be made NOT NULL.",
+      throw Error("_LEGACY_ERROR_TEMP_2330",
+                  "The column " + dotted(path) + " may be null: it cannot be made NOT NULL.",
                   {{"fieldName", dotted(path)}});
     }
     if (statement_.nullable) field->nullable = *statement_.nullable;
     if (statement_.comment)
-      field->metadata = withMetadataKey(field->metadata, "comment", toJsonText(nlohmann::json(*statement_.comment)));
+      field->metadata =
+          withMetadataKey(field->metadata, "comment", toJsonText(nlohmann::json(*statement_.comment)));
     if (statement_.setDefault) setDefault(field);
     if (statement_.dropDefault) field->metadata = withoutMetadataKey(field->metadata, delta::kCurrentDefault);
     if (!statement_.syncIdentity) return;
@@ -425,7 +456,8 @@ void alterColumns(const sql::AlterTable& statement, CommandSession& session) {
 }
 
 void alterClustering(const sql::AlterTable& statement, CommandSession& session) {
-  const auto log = requireDelta(requireTable(statement.table, session, "ALTER TABLE CLUSTER BY"), session, "ALTER TABLE");
+  const auto log =
+      requireDelta(requireTable(statement.table, session, "ALTER TABLE CLUSTER BY"), session, "ALTER TABLE");
   const delta::SnapshotPtr snapshot = log->require();
   if (!snapshot->partitionColumns().empty()) {
     throw Error("DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED",

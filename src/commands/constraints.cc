@@ -46,8 +46,8 @@ void checkCondition(const sql::AlterTable& statement, const EditedTable& table, 
   const int64_t count = countRows(table, broken, session);
   if (count == 0) return;
   throw Error("DELTA_NEW_CHECK_CONSTRAINT_VIOLATION",
-              fmt::format("{} rows of {} break the new CHECK constraint ({}).", count, table.target.shownName(),
-                          statement.checkText),
+              fmt::format("{} rows of {} break the new CHECK constraint ({}).", count,
+                          table.target.shownName(), statement.checkText),
               {{"numRows", std::to_string(count)},
                {"tableName", table.target.shownName()},
                {"checkConstraint", statement.checkText}});
@@ -58,9 +58,10 @@ void add(const sql::AlterTable& statement, const EditedTable& table, CommandSess
   auto& properties = change.metadata.configuration;
   const std::string key = std::string(delta::kConstraintPrefix) + toLowerAscii(statement.constraint);
   if (const auto there = properties.find(key); there != properties.end()) {
-    throw Error("DELTA_CONSTRAINT_ALREADY_EXISTS",
-                "The table has a constraint " + statement.constraint + " (" + there->second + "): drop it first.",
-                {{"constraintName", statement.constraint}, {"oldConstraint", there->second}});
+    throw Error(
+        "DELTA_CONSTRAINT_ALREADY_EXISTS",
+        "The table has a constraint " + statement.constraint + " (" + there->second + "): drop it first.",
+        {{"constraintName", statement.constraint}, {"oldConstraint", there->second}});
   }
   checkCondition(statement, table, session);
   properties[key] = statement.checkText;
@@ -74,7 +75,8 @@ void add(const sql::AlterTable& statement, const EditedTable& table, CommandSess
 void drop(const sql::AlterTable& statement, const EditedTable& table) {
   MetadataChange change{table.snapshot->metadata(), {}};
   auto& properties = change.metadata.configuration;
-  const auto there = properties.find(std::string(delta::kConstraintPrefix) + toLowerAscii(statement.constraint));
+  const auto there =
+      properties.find(std::string(delta::kConstraintPrefix) + toLowerAscii(statement.constraint));
   if (there == properties.end() && !statement.ifExists) {
     throw Error("DELTA_CONSTRAINT_DOES_NOT_EXIST",
                 "The table " + table.target.shownName() + " has no constraint " + statement.constraint +
@@ -86,8 +88,10 @@ void drop(const sql::AlterTable& statement, const EditedTable& table) {
   }
   change.operation.name = "DROP CONSTRAINT";
   change.operation.parameters = {{"name", delta::jsonText(statement.constraint)}};
-  if (there != properties.end()) change.operation.parameters.emplace_back("expr", delta::jsonText(there->second));
-  change.operation.parameters.emplace_back("existed", delta::jsonText(there == properties.end() ? "false" : "true"));
+  if (there != properties.end())
+    change.operation.parameters.emplace_back("expr", delta::jsonText(there->second));
+  change.operation.parameters.emplace_back("existed",
+                                           delta::jsonText(there == properties.end() ? "false" : "true"));
   if (there != properties.end()) properties.erase(there);
   commitMetadata(table.log, table.snapshot, std::move(change));
 }

@@ -15,9 +15,10 @@ namespace {
 
 void putIdentity(const sql::ColumnDefinition& column, StructField* field) {
   if (field->type->id() != TypeId::Long) {
-    throw Error("DELTA_IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE",
-                "The identity column " + field->name + " is " + field->type->sqlString() + ", and must be BIGINT.",
-                {{"dataType", field->type->typeName()}});
+    throw Error(
+        "DELTA_IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE",
+        "The identity column " + field->name + " is " + field->type->sqlString() + ", and must be BIGINT.",
+        {{"dataType", field->type->typeName()}});
   }
   if (column.identity->step == 0)
     throw Error("IDENTITY_COLUMNS_ILLEGAL_STEP", "The step of the identity column " + field->name + " is 0.");
@@ -30,7 +31,8 @@ void putIdentity(const sql::ColumnDefinition& column, StructField* field) {
 }
 
 StructField columnOf(const sql::ColumnDefinition& column) {
-  if (column.name.size() != 1) throw unsupported("The nested column " + quotedName(column.name) + " in CREATE TABLE");
+  if (column.name.size() != 1)
+    throw unsupported("The nested column " + quotedName(column.name) + " in CREATE TABLE");
   StructField field{column.name[0], column.type, column.nullable, "{}"};
   const auto put = [&](std::string_view key, const std::string& text) {
     field.metadata = withMetadataKey(field.metadata, key, toJsonText(nlohmann::json(text)));
@@ -53,19 +55,23 @@ void checkGenerated(const Schema& schema, CommandSession& session) {
   for (const StructField& field : schema.fields()) {
     const auto sql = metadataText(field.metadata, delta::kGenerationExpression);
     if (!sql) {
-      if (const auto value = metadataText(field.metadata, delta::kCurrentDefault)) analyzeExpression(*value, {}, context);
+      if (const auto value = metadataText(field.metadata, delta::kCurrentDefault))
+        analyzeExpression(*value, {}, context);
       continue;
     }
     const ExpressionPtr expression = analyzeExpression(*sql, columns, context);
     if (!expression->deterministic()) {
       throw Error("UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
-                  "The generated column " + field.name + " cannot be made by " + *sql + ", which may differ from call to call.",
-                  {{"fieldName", field.name}, {"expressionStr", *sql}, {"reason", "generation expression is not deterministic"}});
+                  "The generated column " + field.name + " cannot be made by " + *sql +
+                      ", which may differ from call to call.",
+                  {{"fieldName", field.name},
+                   {"expressionStr", *sql},
+                   {"reason", "generation expression is not deterministic"}});
     }
     if (equals(*expression->type(), *field.type)) continue;
     throw Error("DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH",
-                "The generated column " + field.name + " is " + field.type->sqlString() + ", and its expression " +
-                    expression->type()->sqlString() + ": cast it.",
+                "The generated column " + field.name + " is " + field.type->sqlString() +
+                    ", and its expression " + expression->type()->sqlString() + ": cast it.",
                 {{"columnName", field.name},
                  {"expressionType", expression->type()->sqlString()},
                  {"columnType", field.type->sqlString()}});

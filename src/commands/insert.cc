@@ -43,13 +43,14 @@ std::vector<StructField> columnsFor(const sql::InsertInto& statement, const Sche
   std::vector<StructField> columns;
   for (const std::string& name : statement.columns) {
     const int index = table.fieldIndex(name, /*caseSensitive=*/false);
-    columns.push_back(index < 0 ? StructField{name, DataType::primitive(TypeId::Void)} : table.fields()[static_cast<size_t>(index)]);
+    columns.push_back(index < 0 ? StructField{name, DataType::primitive(TypeId::Void)}
+                                : table.fields()[static_cast<size_t>(index)]);
   }
   if (!statement.columns.empty()) return columns;
   for (const StructField& field : table.fields()) {
-    const bool isConstant = std::any_of(statement.partition.begin(), statement.partition.end(), [&](const auto& one) {
-      return one.second && equalsIgnoreCase(one.first, field.name);
-    });
+    const bool isConstant =
+        std::any_of(statement.partition.begin(), statement.partition.end(),
+                    [&](const auto& one) { return one.second && equalsIgnoreCase(one.first, field.name); });
     if (!isConstant) columns.push_back(field);
   }
   return columns;
@@ -60,7 +61,8 @@ std::optional<std::string> partitionCondition(const sql::InsertInto& statement) 
   std::optional<std::string> condition;
   for (size_t i = 0; i < statement.partition.size(); ++i) {
     if (!statement.partition[i].second) continue;
-    const std::string one = "(" + quotedName({statement.partition[i].first}) + " <=> " + statement.partitionTexts[i] + ")";
+    const std::string one =
+        "(" + quotedName({statement.partition[i].first}) + " <=> " + statement.partitionTexts[i] + ")";
     condition = condition ? "(" + *condition + " AND " + one + ")" : one;
   }
   return condition;
@@ -84,7 +86,8 @@ void takeReplaced(const sql::InsertInto& statement, CommandSession& session, Tab
 CommandResult run(const sql::InsertInto& statement, CommandSession& session) {
   if (statement.ifPartitionNotExists) {
     throw Error("UNSUPPORTED_FEATURE.INSERT_PARTITION_SPEC_IF_NOT_EXISTS",
-                "INSERT … PARTITION … IF NOT EXISTS is not supported.", {{"tableName", quotedName(statement.table)}});
+                "INSERT … PARTITION … IF NOT EXISTS is not supported.",
+                {{"tableName", quotedName(statement.table)}});
   }
   if (!statement.subqueries.empty()) throw unsupported("A subquery in INSERT's own expressions");
   const bool constant = std::any_of(statement.partition.begin(), statement.partition.end(),

@@ -28,8 +28,8 @@ void changeMapping(const delta::Metadata& before, delta::Metadata* after) {
   if (from == delta::ColumnMappingMode::None && to == delta::ColumnMappingMode::Name)
     return delta::assignColumnMapping(after, delta::PhysicalNames::AsShown);
   throw Error("DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE",
-              std::string("The column mapping of a table cannot go from ") + nameOf(from) + " to " + nameOf(to) +
-                  "; from none to name it can.",
+              std::string("The column mapping of a table cannot go from ") + nameOf(from) + " to " +
+                  nameOf(to) + "; from none to name it can.",
               {{"oldMode", nameOf(from)}, {"newMode", nameOf(to)}});
 }
 

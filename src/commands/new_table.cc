@@ -56,8 +56,8 @@ void writeTable(const NewTable& table, const std::string& address, bool managed,
   definition.path = address;
   definition.partitionColumns = table.partitionedBy;
   definition.timeZone = session.lookUp("spark.sql.session.timeZone").value_or("UTC");
-  definition.creation =
-      TableCreation{operationName(table), table.comment, table.properties, managed, replace, table.clusterBy, !table.query};
+  definition.creation = TableCreation{operationName(table), table.comment, table.properties, managed, replace,
+                                      table.clusterBy,      !table.query};
   SchemaPtr columns = table.columns ? table.columns : DataType::structOf({});
   if (table.query) columns = schemaOf(*table.query);
   checkColumns(*columns, table.partitionedBy);

@@ -34,13 +34,15 @@ class EditRun {
     const auto runTasks = [&](int count, const std::function<void(int)>& task) { pool.runAll(count, task); };
     if (!edit_->run(transaction, pool.numSlots(), runTasks, table_.log->clock().nowMillis())) return {};
     const auto elapsed = std::chrono::steady_clock::now() - start;
-    transaction.setOperation(operation(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()));
+    transaction.setOperation(
+        operation(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()));
     commit(transaction);
     return edit_->metrics();
   }
 
  private:
-  // With deletion vectors Delta counts no bytes of files as removed, and, of an UPDATE, every touched file as removed.
+  // With deletion vectors Delta counts no bytes of files as removed, and, of an UPDATE, every touched file as
+  // removed.
   delta::Operation operation(int64_t executionMs) const {
     const delta::EditMetrics& metrics = edit_->metrics();
     const delta::RemovalMetrics& counts = metrics.removal;

@@ -34,8 +34,8 @@ struct RowEditPlan {
   std::function<std::shared_ptr<arrow::RecordBatch>(const std::shared_ptr<arrow::RecordBatch>& rows)> change;
 };
 
-// Finds the rows, changes them, commits; nothing is committed where no row matches. Throws the conflict's Error where
-// another writer was first.
+// Finds the rows, changes them, commits; nothing is committed where no row matches. Throws the conflict's
+// Error where another writer was first.
 delta::EditMetrics runEdit(const EditedTable& table, const RowEditPlan& plan, CommandSession& session);
 
 // num_affected_rows, as DELETE and UPDATE answer; null: unknown.

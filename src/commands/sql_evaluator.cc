@@ -23,8 +23,8 @@ BatchContext batchNow(const std::string& timeZone) {
 
 class SqlRowExpression final : public delta::RowExpression {
  public:
-  SqlRowExpression(const ExpressionPtr& expression, const DataTypePtr& type, const std::vector<AttributePtr>& columns,
-                   BatchContext batch)
+  SqlRowExpression(const ExpressionPtr& expression, const DataTypePtr& type,
+                   const std::vector<AttributePtr>& columns, BatchContext batch)
       : batch_(std::move(batch)), columns_(columnsIn(*expression, columns)), type_(expression->type()) {
     const ExpressionPtr cast = type ? assignedTo(expression, {"", type}) : expression;
     bound_ = Binder(columns, batch_).bind(cast);
@@ -56,7 +56,8 @@ class SqlEvaluator final : public delta::ExpressionEvaluator {
     return std::make_shared<SqlRowExpression>(expression, type, columns, batchNow(timeZone_));
   }
 
-  std::shared_ptr<delta::RowCondition> condition(const std::string& sql, const delta::Snapshot& snapshot) const override {
+  std::shared_ptr<delta::RowCondition> condition(const std::string& sql,
+                                                 const delta::Snapshot& snapshot) const override {
     const std::vector<AttributePtr> columns = tableColumns(*snapshot.schema(), {});
     return std::make_shared<TableCondition>(snapshot, columns, analyzeCondition(sql, columns, context_),
                                             batchNow(timeZone_));

@@ -20,8 +20,8 @@ delta::ColumnPredicate toDelta(ScanPredicate predicate) {
   using To = delta::ColumnPredicate::Op;
   static_assert(int(From::Equal) == int(To::Equal) && int(From::Less) == int(To::Less) &&
                 int(From::LessOrEqual) == int(To::LessOrEqual) && int(From::Greater) == int(To::Greater) &&
-                int(From::GreaterOrEqual) == int(To::GreaterOrEqual) && int(From::IsNull) == int(To::IsNull) &&
-                int(From::IsNotNull) == int(To::IsNotNull));
+                int(From::GreaterOrEqual) == int(To::GreaterOrEqual) &&
+                int(From::IsNull) == int(To::IsNull) && int(From::IsNotNull) == int(To::IsNotNull));
   return {std::move(predicate.column), static_cast<To>(predicate.op), std::move(predicate.literal)};
 }
 
@@ -70,8 +70,8 @@ TableCondition::TableCondition(const delta::Snapshot& snapshot, const std::vecto
     partitionColumns_.push_back({physical->fields()[i].name, snapshot.schema()->fields()[i]});
     partitions.push_back(columns[i]);
   }
-  const ExpressionPtr folded =
-      transformUp(condition, [&](const ExpressionPtr& part) { return foldConstant(part, EvaluationContext{&batch_}); });
+  const ExpressionPtr folded = transformUp(
+      condition, [&](const ExpressionPtr& part) { return foldConstant(part, EvaluationContext{&batch_}); });
   for (const ExpressionPtr& part : splitConjuncts(folded)) {
     if (!isOver(*part, partitions)) {
       partitionsOnly_ = false;
@@ -94,9 +94,8 @@ bool TableCondition::mayMatch(const delta::AddFile& file) {
 
 std::vector<int64_t> TableCondition::match(const delta::FileRows& part) const {
   std::vector<int64_t> rows;
-  selectTrue(*condition_, *part.rows, selectionOf(part), EvaluationContext{&batch_}).forEach([&](int64_t row) {
-    rows.push_back(row);
-  });
+  selectTrue(*condition_, *part.rows, selectionOf(part), EvaluationContext{&batch_})
+      .forEach([&](int64_t row) { rows.push_back(row); });
   return rows;
 }
 
@@ -113,8 +112,10 @@ bool TableCondition::partitionMatches(const delta::PartitionValues& values) {
     row.push_back(valueOrThrow(arrow::MakeArrayFromScalar(*scalar, 1)));
     fields.push_back(column.field);
   }
-  const auto batch = arrow::RecordBatch::Make(toArrowSchema(*DataType::structOf(std::move(fields))), 1, std::move(row));
-  const bool matches = !selectTrue(*partitionCondition_, *batch, Selection::all(1), EvaluationContext{&batch_}).isEmpty();
+  const auto batch =
+      arrow::RecordBatch::Make(toArrowSchema(*DataType::structOf(std::move(fields))), 1, std::move(row));
+  const bool matches =
+      !selectTrue(*partitionCondition_, *batch, Selection::all(1), EvaluationContext{&batch_}).isEmpty();
   known_.emplace(values, matches);
   return matches;
 }

@@ -13,8 +13,8 @@
 
 namespace thalweg {
 
-// Parts of the condition over partition columns alone are evaluated on the partitions' values, others are held against
-// statistics before rows are read.
+// Parts of the condition over partition columns alone are evaluated on the partitions' values, others are
+// held against statistics before rows are read.
 class TableCondition final : public delta::RowCondition {
  public:
   // `columns` are the table's, as the condition names them.

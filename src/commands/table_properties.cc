@@ -17,9 +17,10 @@ std::string jsonDump(const nlohmann::ordered_json& json) {
 // Constraints have statements of their own.
 void refuseConstraint(const std::string& key) {
   if (!key.starts_with(delta::kConstraintPrefix)) return;
-  throw Error("DELTA_ADD_CONSTRAINTS", "The property " + key +
-                                           " cannot be set or unset: use ALTER TABLE ADD CONSTRAINT and DROP CONSTRAINT.",
-              {});
+  throw Error(
+      "DELTA_ADD_CONSTRAINTS",
+      "The property " + key + " cannot be set or unset: use ALTER TABLE ADD CONSTRAINT and DROP CONSTRAINT.",
+      {});
 }
 
 }  // namespace

@@ -22,8 +22,9 @@ Error tooLarge(const Expression& value, const Attribute& column, const Error& er
   const DataType& from = *value.children()[0]->type();
   if (!from.isNumeric() || !column.type()->isNumeric()) return error;
   return Error("DELTA_CAST_OVERFLOW_IN_TABLE_WRITE",
-               "A value of type " + from.sqlString() + " is too large for the column " + quotedName({column.name()}) +
-                   " of type " + column.type()->sqlString() + "; use try_cast to get NULL for such values.",
+               "A value of type " + from.sqlString() + " is too large for the column " +
+                   quotedName({column.name()}) + " of type " + column.type()->sqlString() +
+                   "; use try_cast to get NULL for such values.",
                {{"sourceType", "\"" + from.sqlString() + "\""},
                 {"targetType", "\"" + column.type()->sqlString() + "\""},
                 {"columnName", quotedName({column.name()})},

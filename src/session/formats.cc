@@ -5,6 +5,7 @@
 #include "commands/sql_evaluator.h"
 #include "common/error.h"
 #include "expr/cast/cast.h"
+#include "session/delta_logs.h"
 #include "session/server_state.h"
 #include "session/show_string.h"
 #include "sinks/console/console_sink.h"
@@ -21,7 +22,6 @@
 #include "sources/rate/rate_source.h"
 #include "sources/state/state_table.h"
 #include "streaming/checkpoint/checkpoint.h"
-#include "session/delta_logs.h"
 
 namespace thalweg {
 namespace {
@@ -78,19 +78,23 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs, TaskPool& poo
     auto resolve = [&files](std::string_view uri) { return files.resolve(uri); };
     return openDeltaStream(logs->get(files.resolve(onlyPath(read, "delta"))), read, context, resolve);
   };
-  format.openStreamSink = [logs, engine](const WriteDefinition& write, const FileSystemRegistry& files) -> std::unique_ptr<StreamSink> {
+  format.openStreamSink = [logs, engine](const WriteDefinition& write,
+                                         const FileSystemRegistry& files) -> std::unique_ptr<StreamSink> {
     DeltaWriteOptions options = DeltaWriteOptions::parse(write.options, write.partitionColumns);
     options.compactBehind = write.compactBehind;
     options.keyColumns = write.keyColumns;
     DeltaWriteEngine streamEngine = engine(write);
     streamEngine.cast = storeAssignment(write.timeZone);
-    return std::make_unique<DeltaStreamSink>(logs->get(files.resolve(writePath(write))), std::move(options), std::move(streamEngine));
+    return std::make_unique<DeltaStreamSink>(logs->get(files.resolve(writePath(write))), std::move(options),
+                                             std::move(streamEngine));
   };
-  format.openBatchWrite = [logs, engine](const WriteDefinition& write, const FileSystemRegistry& files, SaveMode mode,
+  format.openBatchWrite = [logs, engine](const WriteDefinition& write, const FileSystemRegistry& files,
+                                         SaveMode mode,
                                          const SchemaPtr& schema) -> std::unique_ptr<BatchWrite> {
     if (write.creation) {
       return beginDeltaCreation(logs->get(files.resolve(writePath(write))), *write.creation, schema,
-                                DeltaWriteOptions::parse(write.options, write.partitionColumns), engine(write));
+                                DeltaWriteOptions::parse(write.options, write.partitionColumns),
+                                engine(write));
     }
     // Unlike a stream's rows and SQL's INSERT, a DataFrame's are not cast: other types are refused, as by Delta.
     return beginDeltaWrite(logs->get(files.resolve(writePath(write))), mode, schema,

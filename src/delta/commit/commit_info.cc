@@ -27,7 +27,8 @@ std::string jsonText(std::string_view text) {
 
 CommitInfo makeCommitInfo(const Operation& operation, const CommitFacts& facts) {
   std::string json = "{";
-  if (facts.inCommitTimestampMs) json += "\"inCommitTimestamp\":" + std::to_string(*facts.inCommitTimestampMs);
+  if (facts.inCommitTimestampMs)
+    json += "\"inCommitTimestamp\":" + std::to_string(*facts.inCommitTimestampMs);
   appendKey(json, "timestamp");
   json += std::to_string(facts.timestampMs);
   appendKey(json, "operation");

@@ -39,8 +39,8 @@ struct CommitFacts {
   std::string txnId;
 };
 
-// Keys in Spark's order: inCommitTimestamp, timestamp, operation, operationParameters, readVersion, isolationLevel,
-// isBlindAppend, operationMetrics, tags, userMetadata, engineInfo, txnId.
+// Keys in Spark's order: inCommitTimestamp, timestamp, operation, operationParameters, readVersion,
+// isolationLevel, isBlindAppend, operationMetrics, tags, userMetadata, engineInfo, txnId.
 CommitInfo makeCommitInfo(const Operation& operation, const CommitFacts& facts);
 
 }  // namespace thalweg::delta

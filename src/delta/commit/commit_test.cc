@@ -159,7 +159,9 @@ TEST_F(CommitTest, RowsOfATableThatTracksThemGetIds) {
   EXPECT_EQ(actionOf(2, "add")["baseRowId"], 3);
   EXPECT_EQ(actionOf(2, "add")["defaultRowCommitVersion"], 2);
   EXPECT_EQ(actionOf(2, "domainMetadata")["domain"], "delta.rowTracking");
-  EXPECT_EQ(json::parse(actionOf(2, "domainMetadata")["configuration"].get<std::string>())["rowIdHighWaterMark"], 4);
+  EXPECT_EQ(
+      json::parse(actionOf(2, "domainMetadata")["configuration"].get<std::string>())["rowIdHighWaterMark"],
+      4);
 }
 
 TEST_F(CommitTest, CommitInfoOfAnAppend) {

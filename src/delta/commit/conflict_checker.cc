@@ -32,7 +32,8 @@ bool isHarmless(std::string_view property) {
 // The schema without what identity columns have given out so far: only who gives out values himself cares.
 std::string withoutHighWaterMarks(const Metadata& metadata) {
   std::vector<StructField> fields = metadata.schema()->fields();
-  for (StructField& field : fields) field.metadata = withoutMetadataKey(field.metadata, kIdentityHighWaterMark);
+  for (StructField& field : fields)
+    field.metadata = withoutMetadataKey(field.metadata, kIdentityHighWaterMark);
   return toSchemaJson(*DataType::structOf(std::move(fields)));
 }
 

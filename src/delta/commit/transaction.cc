@@ -103,7 +103,8 @@ void Transaction::remove(RemoveFile file) {
   files_.emplace_back(std::move(file));
 }
 void Transaction::addFileActions(std::vector<Action> actions) {
-  files_.insert(files_.end(), std::make_move_iterator(actions.begin()), std::make_move_iterator(actions.end()));
+  files_.insert(files_.end(), std::make_move_iterator(actions.begin()),
+                std::make_move_iterator(actions.end()));
 }
 void Transaction::setMetadata(Metadata metadata) {
   metadata_ = std::move(metadata);
@@ -191,16 +192,17 @@ void Transaction::assignRowIds() {
     auto* file = std::get_if<AddFile>(&action);
     if (!file || file->baseRowId) continue;
     const auto count = file->stats ? numRecords(*file->stats) : std::nullopt;
-    if (!count) throw internalError("A file without a number of rows goes into a table that tracks rows: " + file->path);
+    if (!count)
+      throw internalError("A file without a number of rows goes into a table that tracks rows: " +
+                          file->path);
     file->baseRowId = mark + 1;
     file->defaultRowCommitVersion = head_ ? head_->version() + 1 : 0;
     mark += *count;
   }
   if (mark == before) return;
-  rowTracking_ = DomainMetadata{std::string(kRowTrackingDomain),
-                                "{\"rowIdHighWaterMark\":" + std::to_string(mark) +
-                                    ",\"domainName\":\"delta.rowTracking\"}",
-                                false};
+  rowTracking_ = DomainMetadata{
+      std::string(kRowTrackingDomain),
+      "{\"rowIdHighWaterMark\":" + std::to_string(mark) + ",\"domainName\":\"delta.rowTracking\"}", false};
 }
 
 void Transaction::checkActions() const {

@@ -116,7 +116,7 @@ class Transaction {
   std::vector<SetTransaction> transactions_;
   std::vector<DomainMetadata> domains_;
   std::vector<Action> files_;
-  std::vector<Action> stampedFiles_;        // files_ as they are put, where the table tracks rows
+  std::vector<Action> stampedFiles_;           // files_ as they are put, where the table tracks rows
   std::optional<DomainMetadata> rowTracking_;  // its new state
   Operation operation_;
   CommitLimits limits_;

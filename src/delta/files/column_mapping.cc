@@ -67,7 +67,8 @@ DataTypePtr withFields(const DataTypePtr& type, const FieldVisitor& visit) {
     case TypeId::Array:
       return DataType::array(withFields(type->element(), visit), type->containsNull());
     case TypeId::Map:
-      return DataType::map(withFields(type->key(), visit), withFields(type->value(), visit), type->containsNull());
+      return DataType::map(withFields(type->key(), visit), withFields(type->value(), visit),
+                           type->containsNull());
     case TypeId::Struct: {
       std::vector<StructField> fields = type->fields();
       for (StructField& field : fields) {

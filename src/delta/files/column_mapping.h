@@ -23,12 +23,12 @@ enum class PhysicalNames {
   Generated,  // col-<uuid>
   AsShown,    // its own: files are there that have it so
 };
-// Gives every column of a table with column mapping, at every level, an id and a physical name where it has none, ids
-// above delta.columnMapping.maxColumnId, which moves on. Without mapping nothing changes.
+// Gives every column of a table with column mapping, at every level, an id and a physical name where it has
+// none, ids above delta.columnMapping.maxColumnId, which moves on. Without mapping nothing changes.
 void assignColumnMapping(Metadata* metadata, PhysicalNames names);
 
-// The schema without what a Delta table keeps in its columns' metadata: for rows that were read from one table and go
-// into another.
+// The schema without what a Delta table keeps in its columns' metadata: for rows that were read from one
+// table and go into another.
 SchemaPtr withoutTableMetadata(const SchemaPtr& schema);
 
 }  // namespace thalweg::delta

@@ -1,5 +1,5 @@
-// How the library has SQL evaluated that stands in a table's metadata: constraints, generated columns, defaults. It knows no
-// SQL itself; who writes tables hands an evaluator in.
+// How the library has SQL evaluated that stands in a table's metadata: constraints, generated columns,
+// defaults. It knows no SQL itself; who writes tables hands an evaluator in.
 #pragma once
 
 #include <memory>

@@ -29,7 +29,8 @@ std::optional<std::string> invariantOf(const StructField& column) {
   const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
   if (json.is_object() && json.contains("expression") && json["expression"].is_object()) {
     const auto& inner = json["expression"];
-    if (inner.contains("expression") && inner["expression"].is_string()) return inner["expression"].get<std::string>();
+    if (inner.contains("expression") && inner["expression"].is_string())
+      return inner["expression"].get<std::string>();
   }
   throw unsupported("the invariant " + *text + " of column " + column.name);
 }
@@ -112,7 +113,8 @@ struct RowRules::Identity {
   int64_t valueAt(int64_t from, int64_t steps) const {
     int64_t distance = 0;
     int64_t value = 0;
-    if (!__builtin_mul_overflow(step, steps, &distance) && !__builtin_add_overflow(from, distance, &value)) return value;
+    if (!__builtin_mul_overflow(step, steps, &distance) && !__builtin_add_overflow(from, distance, &value))
+      return value;
     throw Error("ARITHMETIC_OVERFLOW", "The identity column has given out the last value of a BIGINT.");
   }
 
@@ -145,7 +147,8 @@ RowRules::RowRules(const Metadata& metadata, SchemaPtr schema, const std::vector
     } else if (!given[i] && isIdentity(column)) {
       identities_.push_back(std::make_unique<Identity>(index, column));
     } else if (const auto value = metadataText(column.metadata, kCurrentDefault); value && !given[i]) {
-      defaults_.push_back({index, needed("the default of column " + column.name).compile(*value, schema_, column.type)});
+      defaults_.push_back(
+          {index, needed("the default of column " + column.name).compile(*value, schema_, column.type)});
     }
   }
   for (const auto& [key, sql] : metadata.configuration) {
@@ -155,7 +158,8 @@ RowRules::RowRules(const Metadata& metadata, SchemaPtr schema, const std::vector
   }
 }
 
-void RowRules::addGenerated(int column, const std::string& sql, bool given, const ExpressionEvaluator& evaluator) {
+void RowRules::addGenerated(int column, const std::string& sql, bool given,
+                            const ExpressionEvaluator& evaluator) {
   const StructField& field = schema_->fields()[static_cast<size_t>(column)];
   if (!given) {
     generated_.push_back({column, evaluator.compile(sql, schema_, field.type)});
@@ -165,7 +169,8 @@ void RowRules::addGenerated(int column, const std::string& sql, bool given, cons
 }
 
 void RowRules::addCheck(std::string name, const std::string& sql, const ExpressionEvaluator& evaluator) {
-  checks_.push_back({std::move(name), sql, evaluator.compile(sql, schema_, DataType::primitive(TypeId::Boolean))});
+  checks_.push_back(
+      {std::move(name), sql, evaluator.compile(sql, schema_, DataType::primitive(TypeId::Boolean))});
 }
 
 void RowRules::requireReplaceWhere(const std::string& sql, const ExpressionEvaluator& evaluator) {
@@ -189,9 +194,10 @@ void RowRules::check(const Check& rule, const arrow::RecordBatch& rows) const {
                 "A row to be written is not among those that it replaces ('" + rule.sql + "'):" + values,
                 {{"replaceWhere", rule.sql}, {"message", values}});
   }
-  throw Error("DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
-              "CHECK constraint " + rule.name + " (" + rule.sql + ") is violated by a row with the values:" + values,
-              {{"constraintName", rule.name}, {"expression", rule.sql}, {"values", values}});
+  throw Error(
+      "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES",
+      "CHECK constraint " + rule.name + " (" + rule.sql + ") is violated by a row with the values:" + values,
+      {{"constraintName", rule.name}, {"expression", rule.sql}, {"values", values}});
 }
 
 std::shared_ptr<arrow::RecordBatch> RowRules::apply(std::shared_ptr<arrow::RecordBatch> rows) const {

@@ -27,22 +27,25 @@ inline constexpr std::string_view kIdentityAllowExplicitInsert = "delta.identity
 // In front of a CHECK constraint's name (lower case) in a table's configuration.
 inline constexpr std::string_view kConstraintPrefix = "delta.constraints.";
 
-// Whether a table fills the column in where rows come without it: from a default, an expression, or a sequence.
+// Whether a table fills the column in where rows come without it: from a default, an expression, or a
+// sequence.
 bool isFilledIn(const StructField& column);
 bool isGenerated(const StructField& column);
 bool isIdentity(const StructField& column);
 
-// CHECK constraints, invariants, NOT NULL, generated columns, defaults and identity columns of one write. Any thread.
+// CHECK constraints, invariants, NOT NULL, generated columns, defaults and identity columns of one write. Any
+// thread.
 class RowRules {
  public:
-  // Of rows of `schema`, the table's, that come with the columns for which `given` is true; others hold nulls and
-  // are filled in. `evaluator` may be null: throws Error DELTA_UNSUPPORTED_FEATURES_FOR_WRITE, naming what there is, where
-  // one is needed. Throws the evaluator's errors for a rule that it cannot read.
+  // Of rows of `schema`, the table's, that come with the columns for which `given` is true; others hold nulls
+  // and are filled in. `evaluator` may be null: throws Error DELTA_UNSUPPORTED_FEATURES_FOR_WRITE, naming
+  // what there is, where one is needed. Throws the evaluator's errors for a rule that it cannot read.
   RowRules(const Metadata& metadata, SchemaPtr schema, const std::vector<bool>& given,
            const ExpressionEvaluator* evaluator);
   ~RowRules();
 
-  // One more condition that rows must satisfy: what replaceWhere asks. Throws Error DELTA_REPLACE_WHERE_MISMATCH.
+  // One more condition that rows must satisfy: what replaceWhere asks. Throws Error
+  // DELTA_REPLACE_WHERE_MISMATCH.
   void requireReplaceWhere(const std::string& sql, const ExpressionEvaluator& evaluator);
 
   // The rows with what the table fills in. Throws Error DELTA_VIOLATE_CONSTRAINT_WITH_VALUES,

@@ -17,7 +17,8 @@ class FewWords final : public ExpressionEvaluator {
  public:
   class Word final : public RowExpression {
    public:
-    explicit Word(std::string text) : text_(std::move(text)), columns_{0}, type_(DataType::primitive(TypeId::Long)) {}
+    explicit Word(std::string text)
+        : text_(std::move(text)), columns_{0}, type_(DataType::primitive(TypeId::Long)) {}
     std::shared_ptr<arrow::Array> evaluate(const arrow::RecordBatch& rows) const override {
       const auto& a = static_cast<const arrow::Int64Array&>(*rows.column(0));
       arrow::Int64Builder numbers;
@@ -37,10 +38,13 @@ class FewWords final : public ExpressionEvaluator {
     DataTypePtr type_;
   };
 
-  std::shared_ptr<const RowExpression> compile(const std::string& sql, const SchemaPtr&, const DataTypePtr&) const override {
+  std::shared_ptr<const RowExpression> compile(const std::string& sql, const SchemaPtr&,
+                                               const DataTypePtr&) const override {
     return std::make_shared<Word>(sql);
   }
-  std::shared_ptr<RowCondition> condition(const std::string&, const Snapshot&) const override { return nullptr; }
+  std::shared_ptr<RowCondition> condition(const std::string&, const Snapshot&) const override {
+    return nullptr;
+  }
 };
 
 class RowRulesTest : public ::testing::Test {
@@ -88,7 +92,10 @@ TEST_F(RowRulesTest, AConstraintMustBeTrueAndNullIsNot) {
   const RowRules positive = rules({true, true}, &words_);
   EXPECT_NO_THROW(positive.apply(rows({1, 2})));
   EXPECT_EQ(conditionOf([&] { positive.apply(rows({1, 0})); }), "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES");
-  EXPECT_EQ(conditionOf([&] { positive.apply(rows({1, std::nullopt})); }), "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES");
+  EXPECT_EQ(conditionOf([&] {
+              positive.apply(rows({1, std::nullopt}));
+            }),
+            "DELTA_VIOLATE_CONSTRAINT_WITH_VALUES");
 }
 
 TEST_F(RowRulesTest, DefaultsAndGeneratedColumnsFillInWhatIsNotGiven) {
@@ -99,7 +106,8 @@ TEST_F(RowRulesTest, DefaultsAndGeneratedColumnsFillInWhatIsNotGiven) {
 }
 
 TEST_F(RowRulesTest, IdentityValuesGoOnBehindTheMark) {
-  columns(R"({"delta.identity.start":10,"delta.identity.step":5,"delta.identity.allowExplicitInsert":false})");
+  columns(
+      R"({"delta.identity.start":10,"delta.identity.step":5,"delta.identity.allowExplicitInsert":false})");
   const RowRules fresh = rules({true, false}, nullptr);
   EXPECT_EQ(fresh.schemaAfter(metadata_), std::nullopt);
   EXPECT_EQ(valuesOf(*fresh.apply(rows({1, 1}))), (std::vector<int64_t>{10, 15}));
@@ -113,7 +121,10 @@ TEST_F(RowRulesTest, IdentityValuesGoOnBehindTheMark) {
 
 TEST_F(RowRulesTest, WhatIsFilledInMayNotBeNullWhereTheColumnMayNot) {
   columns("{}", /*nullable=*/false);
-  EXPECT_EQ(conditionOf([&] { rules({true, false}, nullptr).apply(rows({1})); }), "DELTA_NOT_NULL_CONSTRAINT_VIOLATED");
+  EXPECT_EQ(conditionOf([&] {
+              rules({true, false}, nullptr).apply(rows({1}));
+            }),
+            "DELTA_NOT_NULL_CONSTRAINT_VIOLATED");
 }
 
 }  // namespace

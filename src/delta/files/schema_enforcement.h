@@ -43,7 +43,8 @@ WriteSchemaPlan planWriteSchema(const Schema& table, const Schema& data, const W
 SchemaPtr newTableSchema(const Schema& data, const std::vector<std::string>& partitionColumns,
                          const WriteSchemaOptions& options);
 
-// Throws Error DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES for a name, at any level, that only column mapping allows.
+// Throws Error DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES for a name, at any level, that only column mapping
+// allows.
 void checkColumnNames(const DataType& type);
 
 // Rows under the table's schema, by a plan. `cast` may be empty where no type differs. Throws Error

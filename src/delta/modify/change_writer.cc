@@ -21,7 +21,8 @@ void ChangeWriter::write(const std::shared_ptr<arrow::RecordBatch>& rows, std::s
   write(rows, valueOrThrow(arrow::MakeArrayFromScalar(value, rows->num_rows())));
 }
 
-void ChangeWriter::write(const std::shared_ptr<arrow::RecordBatch>& rows, std::shared_ptr<arrow::Array> types) {
+void ChangeWriter::write(const std::shared_ptr<arrow::RecordBatch>& rows,
+                         std::shared_ptr<arrow::Array> types) {
   if (rows->num_rows() == 0) return;
   const auto field = arrow::field(std::string(kChangeType), arrow::utf8());
   writer_.write(valueOrThrow(rows->AddColumn(rows->num_columns(), field, std::move(types))));

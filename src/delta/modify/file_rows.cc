@@ -29,7 +29,8 @@ std::vector<int64_t> FileRows::liveRows() const {
 
 FileRowReader::FileRowReader(TableLayoutPtr layout, AddFile file, std::shared_ptr<const DeletedRows> deleted,
                              DataFileReadOptions options)
-    : deleted_(std::move(deleted)), reader_(std::move(layout), withoutVector(std::move(file)), std::move(options)) {}
+    : deleted_(std::move(deleted)),
+      reader_(std::move(layout), withoutVector(std::move(file)), std::move(options)) {}
 
 std::optional<FileRows> FileRowReader::next() {
   FileRows part;
@@ -54,8 +55,8 @@ std::shared_ptr<arrow::RecordBatch> takeRows(const std::shared_ptr<arrow::Record
   if (count == rows->num_rows() && std::is_sorted(positions.begin(), positions.end())) return rows;
   if (rows->num_columns() == 0) return arrow::RecordBatch::Make(rows->schema(), count, arrow::ArrayVector());
   const arrow::Int64Array indices(count, arrow::Buffer::Wrap(positions));
-  const arrow::Datum taken = valueOrThrow(
-      arrow::compute::Take(rows, indices.data(), arrow::compute::TakeOptions::NoBoundsCheck()));
+  const arrow::Datum taken =
+      valueOrThrow(arrow::compute::Take(rows, indices.data(), arrow::compute::TakeOptions::NoBoundsCheck()));
   return taken.record_batch();
 }
 

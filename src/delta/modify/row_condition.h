@@ -18,8 +18,8 @@ class RowCondition {
   virtual bool partitionsOnly() const = 0;
   // What match() looks at: indexes into the table's schema, ascending.
   virtual const std::vector<int>& columns() const = 0;
-  // The positions in `part.rows` (of those columns), ascending and among its live rows, of rows that match. Any
-  // thread.
+  // The positions in `part.rows` (of those columns), ascending and among its live rows, of rows that match.
+  // Any thread.
   virtual std::vector<int64_t> match(const FileRows& part) const = 0;
 };
 

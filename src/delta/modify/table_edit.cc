@@ -5,8 +5,8 @@
 #include <chrono>
 #include <numeric>
 
-#include <arrow/record_batch.h>
 #include <arrow/array/concatenate.h>
+#include <arrow/record_batch.h>
 
 #include "common/error.h"
 #include "delta/files/partitioned_writer.h"
@@ -25,7 +25,9 @@ class Stopwatch {
  public:
   explicit Stopwatch(int64_t* millis) : millis_(millis) {}
   ~Stopwatch() {
-    *millis_ += std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start_).count();
+    *millis_ +=
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start_)
+            .count();
   }
 
  private:
@@ -57,7 +59,8 @@ std::shared_ptr<arrow::RecordBatch> withChanges(const std::shared_ptr<arrow::Rec
   for (int i = 0; i < rows->num_columns(); ++i)
     columns.push_back(valueOrThrow(arrow::Concatenate({rows->column(i), changed->column(i)})));
   return takeRows(
-      arrow::RecordBatch::Make(rows->schema(), rows->num_rows() + changed->num_rows(), std::move(columns)), order);
+      arrow::RecordBatch::Make(rows->schema(), rows->num_rows() + changed->num_rows(), std::move(columns)),
+      order);
 }
 
 }  // namespace
@@ -226,7 +229,8 @@ void TableEdit::removeFiles(Transaction& transaction, const std::vector<AddFile>
   for (const AddFile& file : files) {
     const auto numRows = StatisticsView(file.stats.value_or("")).numRecords();
     metrics_.rowsKnown = metrics_.rowsKnown && numRows.has_value();
-    removal.numDeletedRows += numRows.value_or(0) - (file.deletionVector ? file.deletionVector->cardinality : 0);
+    removal.numDeletedRows +=
+        numRows.value_or(0) - (file.deletionVector ? file.deletionVector->cardinality : 0);
     removal.numDeletionVectorsRemoved += file.deletionVector.has_value();
     ++removal.numRemovedFiles;
     removal.numRemovedBytes += file.size;
@@ -238,7 +242,8 @@ void TableEdit::removeFiles(Transaction& transaction, const std::vector<AddFile>
 
 bool TableEdit::run(Transaction& transaction, int numTasks, const RunTasks& runTasks, int64_t nowMs) {
   if (edit_.condition)
-    transaction.readMatching([condition = edit_.condition](const AddFile& file) { return condition->mayMatch(file); });
+    transaction.readMatching(
+        [condition = edit_.condition](const AddFile& file) { return condition->mayMatch(file); });
   else
     transaction.readWholeTable();
   const std::vector<AddFile> files = candidates();

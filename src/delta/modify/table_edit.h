@@ -21,8 +21,8 @@ namespace thalweg::delta {
 // What is done to which rows.
 struct RowEdit {
   std::shared_ptr<RowCondition> condition;  // null: all rows
-  // The rows, of all the table's columns in its order and types, as they are to be; empty: they are deleted. Called
-  // by several threads at once.
+  // The rows, of all the table's columns in its order and types, as they are to be; empty: they are deleted.
+  // Called by several threads at once.
   std::function<std::shared_ptr<arrow::RecordBatch>(const std::shared_ptr<arrow::RecordBatch>& rows)> change;
 };
 
@@ -37,11 +37,12 @@ struct EditMetrics {
 // Runs task(0) … task(count − 1), on any threads, and waits; rethrows the first exception.
 using RunTasks = std::function<void(int count, const std::function<void(int)>& task)>;
 
-// One edit over one snapshot. Files that go whole, and are known to by their partitions, are not read. Any other is read in batches, its condition's columns first, and only a file with
-// rows to edit is read again or written; what is held is a bitmap a touched file and the actions. With
-// deletion vectors no row is copied that does not change; without them a touched file's rows are written anew,
-// in their order. The table's change feed is written where its property is on. The edit's own files are taken
-// away again unless handed over.
+// One edit over one snapshot. Files that go whole, and are known to by their partitions, are not read. Any
+// other is read in batches, its condition's columns first, and only a file with rows to edit is read again or
+// written; what is held is a bitmap a touched file and the actions. With deletion vectors no row is copied
+// that does not change; without them a touched file's rows are written anew, in their order. The table's
+// change feed is written where its property is on. The edit's own files are taken away again unless handed
+// over.
 class TableEdit {
  public:
   // `cancellation` outlives the edit, null: none.
@@ -50,8 +51,9 @@ class TableEdit {
   TableEdit(const TableEdit&) = delete;
   TableEdit& operator=(const TableEdit&) = delete;
 
-  // Edits the snapshot's files, with up to `numTasks` tasks, and adds to the transaction, over the same snapshot, what
-  // was read and what becomes of it. `nowMs` is the time of removals. Called once. False: no row matches.
+  // Edits the snapshot's files, with up to `numTasks` tasks, and adds to the transaction, over the same
+  // snapshot, what was read and what becomes of it. `nowMs` is the time of removals. Called once. False: no
+  // row matches.
   bool run(Transaction& transaction, int numTasks, const RunTasks& runTasks, int64_t nowMs);
 
   const EditMetrics& metrics() const { return metrics_; }

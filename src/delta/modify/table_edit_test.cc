@@ -28,7 +28,8 @@ class OneOf final : public RowCondition {
   explicit OneOf(std::string partition) : partition_(std::move(partition)) {}
   bool mayMatch(const AddFile& file) override {
     if (partition_) return file.partitionValues.at("p") == partition_;
-    const ValueBounds bounds = StatisticsView(file.stats.value_or("")).boundsOf({"x"}, *DataType::primitive(TypeId::Long));
+    const ValueBounds bounds =
+        StatisticsView(file.stats.value_or("")).boundsOf({"x"}, *DataType::primitive(TypeId::Long));
     const auto first = values_.lower_bound(std::get<int64_t>(bounds.min));
     return first != values_.end() && *first <= std::get<int64_t>(bounds.max);
   }
@@ -73,21 +74,24 @@ class TableEditTest : public testing::TestWithParam<bool> {
 
   void append(const std::string& partition, const std::vector<int64_t>& values) {
     const SnapshotPtr snapshot = log_->require();
-    const DataFileLayout layout = makeDataFileLayout(log_->table(), snapshot->metadata(), snapshot->protocol());
+    const DataFileLayout layout =
+        makeDataFileLayout(log_->table(), snapshot->metadata(), snapshot->protocol());
     DataFileWriter writer(layout, {{"p", partition}}, 0);
     arrow::Int64Builder builder;
     throwIfFailed(builder.AppendValues(values));
     writer.write(*arrow::RecordBatch::Make(arrow::schema({arrow::field("x", arrow::int64())}),
-                                           static_cast<int64_t>(values.size()), {valueOrThrow(builder.Finish())}));
+                                           static_cast<int64_t>(values.size()),
+                                           {valueOrThrow(builder.Finish())}));
     Transaction transaction(log_, snapshot);
     transaction.add(*writer.close());
     transaction.setOperation({.name = "WRITE"});
     transaction.commit();
   }
 
-  // Starts an edit over the newest version; `meanwhile` happens between its plan and its commit. "committed", "nothing", or
-  // the conflict's condition.
-  std::string edit(std::shared_ptr<RowCondition> condition, bool update, const std::function<void()>& meanwhile = {}) {
+  // Starts an edit over the newest version; `meanwhile` happens between its plan and its commit. "committed",
+  // "nothing", or the conflict's condition.
+  std::string edit(std::shared_ptr<RowCondition> condition, bool update,
+                   const std::function<void()>& meanwhile = {}) {
     const SnapshotPtr snapshot = log_->require();
     RowEdit edit{std::move(condition), {}};
     if (update) edit.change = plusThousand;
@@ -173,12 +177,14 @@ TEST_P(TableEditTest, ConflictsAreThoseOfTheProtocol) {
   append("a", {1, 2, 3});
   append("b", {50});
   const auto two = [] { return std::make_shared<OneOf>(std::set<int64_t>{2}); };
-  EXPECT_EQ(edit(two(), true, [&] { append("b", {60}); }), "committed") << "its statistics say that it cannot match";
+  EXPECT_EQ(edit(two(), true, [&] { append("b", {60}); }), "committed")
+      << "its statistics say that it cannot match";
   append("a", {2, 5});
   EXPECT_EQ(edit(two(), true, [&] { append("b", {1, 2}); }), "DELTA_CONCURRENT_APPEND.WITHOUT_HINT");
   EXPECT_EQ(edit(std::make_shared<OneOf>("a"), false, [&] { append("b", {7}); }), "committed");
   append("a", {2, 3});
-  EXPECT_EQ(edit(two(), false, [&] { EXPECT_EQ(edit(std::make_shared<OneOf>(std::set<int64_t>{3}), false), "committed"); }),
+  EXPECT_EQ(edit(two(), false,
+                 [&] { EXPECT_EQ(edit(std::make_shared<OneOf>(std::set<int64_t>{3}), false), "committed"); }),
             "DELTA_CONCURRENT_APPEND.WITHOUT_HINT")
       << "the winner added what is left of the file";
   EXPECT_EQ(edit(two(), false, [&] { EXPECT_EQ(edit(std::make_shared<OneOf>("a"), false), "committed"); }),

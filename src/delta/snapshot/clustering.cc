@@ -12,13 +12,15 @@ namespace {
 constexpr size_t kMaxColumns = 4;
 
 // A path's names in one of two schemas of the same shape.
-std::vector<std::string> translated(const std::vector<std::string>& path, const Schema& from, const Schema& to) {
+std::vector<std::string> translated(const std::vector<std::string>& path, const Schema& from,
+                                    const Schema& to) {
   std::vector<std::string> names;
   const DataType* source = &from;
   const DataType* target = &to;
   for (const std::string& part : path) {
     const int index = source->id() == TypeId::Struct ? source->fieldIndex(part, /*caseSensitive=*/false) : -1;
-    if (index < 0) throw Error("COLUMN_NOT_FOUND", "There is no column " + part + " to cluster by.", {{"colName", part}});
+    if (index < 0)
+      throw Error("COLUMN_NOT_FOUND", "There is no column " + part + " to cluster by.", {{"colName", part}});
     names.push_back(target->fields()[static_cast<size_t>(index)].name);
     source = source->fields()[static_cast<size_t>(index)].type.get();
     target = target->fields()[static_cast<size_t>(index)].type.get();
@@ -28,10 +30,12 @@ std::vector<std::string> translated(const std::vector<std::string>& path, const 
 
 }  // namespace
 
-DomainMetadata clusteringDomain(const Metadata& metadata, const std::vector<std::vector<std::string>>& columns) {
+DomainMetadata clusteringDomain(const Metadata& metadata,
+                                const std::vector<std::vector<std::string>>& columns) {
   if (columns.size() > kMaxColumns) {
     throw Error("DELTA_CLUSTER_BY_INVALID_NUM_COLUMNS", "A table is clustered by at most four columns.",
-                {{"numColumnsLimit", std::to_string(kMaxColumns)}, {"actualNumColumns", std::to_string(columns.size())}});
+                {{"numColumnsLimit", std::to_string(kMaxColumns)},
+                 {"actualNumColumns", std::to_string(columns.size())}});
   }
   const SchemaPtr schema = metadata.schema();
   const SchemaPtr physical = physicalSchema(schema, columnMappingMode(metadata));
@@ -46,7 +50,8 @@ std::vector<std::vector<std::string>> clusteringColumns(const Snapshot& snapshot
   const auto domain = snapshot.domainMetadata().find(std::string(kClusteringDomain));
   if (domain == snapshot.domainMetadata().end()) return columns;
   const auto json = nlohmann::json::parse(domain->second.configuration, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("clusteringColumns") || !json["clusteringColumns"].is_array()) return columns;
+  if (!json.is_object() || !json.contains("clusteringColumns") || !json["clusteringColumns"].is_array())
+    return columns;
   const SchemaPtr physical = physicalSchema(snapshot.schema(), columnMappingMode(snapshot.metadata()));
   for (const auto& item : json["clusteringColumns"]) {
     std::vector<std::string> path;

@@ -224,7 +224,8 @@ TEST(TableFeatures, WritingRefusesWhatIsInUse) {
   EXPECT_NO_THROW(checkWritable(legacy(2, 6), plain, "t"));
   EXPECT_EQ(conditionOf([&] { checkWritable(features({}, {"icebergCompatV2"}), plain, "t"); }),
             "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
-  EXPECT_NO_THROW(checkWritable(features({"v2Checkpoint"}, {"v2Checkpoint"}), plain, "t")) << "nothing of it is used";
+  EXPECT_NO_THROW(checkWritable(features({"v2Checkpoint"}, {"v2Checkpoint"}), plain, "t"))
+      << "nothing of it is used";
   Metadata policy = plain;
   policy.configuration["delta.checkpointPolicy"] = "v2";
   EXPECT_EQ(conditionOf([&] { checkWritable(features({"v2Checkpoint"}, {"v2Checkpoint"}), policy, "t"); }),
@@ -234,7 +235,8 @@ TEST(TableFeatures, WritingRefusesWhatIsInUse) {
 // The pairs of versions are those that Spark 4.2 with Delta 4.4 gives such tables.
 TEST(TableFeatures, AProtocolIsTheLowestThatMeansTheFeatures) {
   Metadata metadata;
-  metadata.schemaString = R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{}}]})";
+  metadata.schemaString =
+      R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{}}]})";
   EXPECT_EQ(protocolForNewTable(metadata, "t"), legacy(1, 2));
   Metadata constrained = metadata;
   constrained.configuration["delta.constraints.positive"] = "x > 0";
@@ -258,11 +260,12 @@ TEST(TableFeatures, PropertiesAskForFeaturesAndGo) {
                             {"delta.minWriterVersion", "3"},
                             {"mine", "kept"}};
   EXPECT_EQ(takeFeatureRequests(&metadata, "t"),
-            (std::set<std::string>{"allowColumnDefaults", "clustering", "domainMetadata", "appendOnly", "invariants",
-                                   "checkConstraints"}));
+            (std::set<std::string>{"allowColumnDefaults", "clustering", "domainMetadata", "appendOnly",
+                                   "invariants", "checkConstraints"}));
   EXPECT_EQ(metadata.configuration, (std::map<std::string, std::string>{{"mine", "kept"}}));
   metadata.configuration["delta.feature.fromTheFuture"] = "supported";
-  EXPECT_EQ(conditionOf([&] { takeFeatureRequests(&metadata, "t"); }), "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG");
+  EXPECT_EQ(conditionOf([&] { takeFeatureRequests(&metadata, "t"); }),
+            "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG");
 }
 
 TEST(TableFeatures, RetentionTexts) {

@@ -289,8 +289,9 @@ void checkRemovesRows(const Metadata& metadata, std::string_view table) {
 
 void refuseMovedRows(const Metadata& metadata, std::string_view operation) {
   if (!tableFlag(metadata, kRowTracking)) return;
-  throw unsupported(std::string(operation) +
-                    ", which moves rows to other files, on a Delta table with row tracking (delta.enableRowTracking)");
+  throw unsupported(
+      std::string(operation) +
+      ", which moves rows to other files, on a Delta table with row tracking (delta.enableRowTracking)");
 }
 
 namespace {
@@ -344,9 +345,9 @@ std::optional<int> versionProperty(const Metadata& metadata, std::string_view ke
   const auto text = tableProperty(metadata, key);
   if (!text) return std::nullopt;
   if (text->size() == 1 && (*text)[0] >= '1' && (*text)[0] <= '7') return (*text)[0] - '0';
-  throw Error("DELTA_INVALID_PROTOCOL_VERSION", "The property " + std::string(key) + " is '" + *text +
-                                                    "', which is no protocol version (1 to 7).",
-              {});
+  throw Error(
+      "DELTA_INVALID_PROTOCOL_VERSION",
+      "The property " + std::string(key) + " is '" + *text + "', which is no protocol version (1 to 7).", {});
 }
 
 }  // namespace
@@ -377,13 +378,15 @@ std::set<std::string> takeFeatureRequests(Metadata* metadata, std::string_view t
   }
   if (const auto writer = versionProperty(*metadata, kMinWriterVersion); writer && *writer < 7)
     wanted.merge(impliedBy(*writer));
-  if (const auto reader = versionProperty(*metadata, kMinReaderVersion); reader == 2) wanted.emplace("columnMapping");
+  if (const auto reader = versionProperty(*metadata, kMinReaderVersion); reader == 2)
+    wanted.emplace("columnMapping");
   properties.erase(std::string(kMinWriterVersion));
   properties.erase(std::string(kMinReaderVersion));
   return wanted;
 }
 
-Protocol protocolForNewTable(const Metadata& metadata, std::string_view table, const std::set<std::string>& wanted) {
+Protocol protocolForNewTable(const Metadata& metadata, std::string_view table,
+                             const std::set<std::string>& wanted) {
   Features features = impliedBy(2);
   features.merge(neededBy(metadata));
   features.insert(wanted.begin(), wanted.end());

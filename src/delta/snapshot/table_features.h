@@ -49,8 +49,8 @@ void checkWritable(const Protocol& protocol, const Metadata& metadata, std::stri
 // Throws Error DELTA_CANNOT_MODIFY_APPEND_ONLY where the table's property says that rows stay.
 void checkRemovesRows(const Metadata& metadata, std::string_view table);
 
-// Throws unsupported() where the table promises that rows keep their ids: who moves rows to other files would have to
-// carry them along. `operation` names who.
+// Throws unsupported() where the table promises that rows keep their ids: who moves rows to other files would
+// have to carry them along. `operation` names who.
 void refuseMovedRows(const Metadata& metadata, std::string_view operation);
 
 // Properties that ask for features or versions and are not kept: "delta.feature.<name>" = "supported".
@@ -58,18 +58,18 @@ inline constexpr std::string_view kFeaturePrefix = "delta.feature.";
 inline constexpr std::string_view kMinReaderVersion = "delta.minReaderVersion";
 inline constexpr std::string_view kMinWriterVersion = "delta.minWriterVersion";
 
-// Takes such properties out of the configuration; the features that they ask for, and those that these need. Throws
-// Error DELTA_UNSUPPORTED_FEATURES_IN_CONFIG, DELTA_INVALID_PROTOCOL_VERSION.
+// Takes such properties out of the configuration; the features that they ask for, and those that these need.
+// Throws Error DELTA_UNSUPPORTED_FEATURES_IN_CONFIG, DELTA_INVALID_PROTOCOL_VERSION.
 std::set<std::string> takeFeatureRequests(Metadata* metadata, std::string_view table);
 
 // The protocol of a new table with this schema and configuration, as Spark chooses it: the features that they
-// switch on and `wanted` ones, as legacy versions where those mean exactly the same, (1,2) at least. Throws as
-// checkWritable for what we cannot create.
+// switch on and `wanted` ones, as legacy versions where those mean exactly the same, (1,2) at least. Throws
+// as checkWritable for what we cannot create.
 Protocol protocolForNewTable(const Metadata& metadata, std::string_view table,
                              const std::set<std::string>& wanted = {});
 
-// What a table's protocol becomes under changed metadata: its own where it has all features already. Throws as
-// checkWritable.
+// What a table's protocol becomes under changed metadata: its own where it has all features already. Throws
+// as checkWritable.
 Protocol upgradedProtocol(const Protocol& current, const Metadata& metadata, std::string_view table,
                           const std::set<std::string>& wanted = {});
 

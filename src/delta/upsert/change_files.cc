@@ -29,10 +29,7 @@ DeletionVector allBut(const std::vector<int64_t>& rows, int64_t numRows) {
 
 ChangeFiles::ChangeFiles(TableLayoutPtr reading, const DataFileLayout& writing, std::vector<int> keyColumns,
                          const KeyHasher& hasher)
-    : reading_(std::move(reading)),
-      writing_(writing),
-      keyColumns_(std::move(keyColumns)),
-      hasher_(hasher) {}
+    : reading_(std::move(reading)), writing_(writing), keyColumns_(std::move(keyColumns)), hasher_(hasher) {}
 
 ChangeFiles::~ChangeFiles() {
   if (!handedOver_) discard();

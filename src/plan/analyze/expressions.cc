@@ -238,7 +238,8 @@ std::vector<ExpressionPtr> ExpressionAnalyzer::resolveNamed(const proto::Express
   const ExpressionPtr value = resolve(message);
   // `map.key` is called as the field of a struct would be.
   if (message.has_unresolved_attribute() && value->kind() == ExpressionKind::Call)
-    return {std::make_shared<Alias>(value, parseNameParts(message.unresolved_attribute().unparsed_identifier()).back())};
+    return {std::make_shared<Alias>(
+        value, parseNameParts(message.unresolved_attribute().unparsed_identifier()).back())};
   return {named(value)};
 }
 

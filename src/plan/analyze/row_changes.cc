@@ -41,8 +41,9 @@ void refuseSubqueries(const sql::Subqueries& subqueries, const char* operation) 
 void checkDeterministic(const Expression& expression) {
   if (expression.deterministic()) return;
   throw Error("INVALID_NON_DETERMINISTIC_EXPRESSIONS",
-              "'" + expression.toString() + "' may differ from call to call: a statement that changes rows cannot "
-              "hold it.",
+              "'" + expression.toString() +
+                  "' may differ from call to call: a statement that changes rows cannot "
+                  "hold it.",
               {{"sqlExprs", "\"" + expression.toString() + "\""}});
 }
 
@@ -79,7 +80,8 @@ std::vector<int> pathOf(const ExpressionPtr& target, const std::vector<Attribute
   if (at->kind() != ExpressionKind::Attribute)
     throw unsupported("UPDATE SET " + quotedPath(name) + ", which is inside an array or a map");
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i]->id() == static_cast<const Attribute&>(*at).id()) path.insert(path.begin(), static_cast<int>(i));
+    if (columns[i]->id() == static_cast<const Attribute&>(*at).id())
+      path.insert(path.begin(), static_cast<int>(i));
   }
   return path;
 }
@@ -102,8 +104,9 @@ void refuseConflicts(const std::vector<Assigned>& assigned) {
 }
 
 // The value of a column, or of a field in it, after the assignments to it and below it.
-ExpressionPtr valueAfter(const ExpressionPtr& before, const StructField& field, const std::vector<Assigned>& assigned,
-                         size_t depth, const AnalyzerContext& context) {
+ExpressionPtr valueAfter(const ExpressionPtr& before, const StructField& field,
+                         const std::vector<Assigned>& assigned, size_t depth,
+                         const AnalyzerContext& context) {
   if (assigned.size() == 1 && assigned[0].path.size() == depth) return assignedTo(assigned[0].value, field);
   std::vector<ExpressionPtr> arguments;
   for (size_t i = 0; i < field.type->fields().size(); ++i) {
@@ -133,7 +136,8 @@ ExpressionPtr analyzeExpression(const proto::Expression& message, const std::vec
   const ExpressionPtr expression = ExpressionAnalyzer(scope, context).resolve(message);
   if (containsAggregate(*expression) || containsGenerator(*expression)) {
     throw Error("UNSUPPORTED_EXPR_FOR_OPERATOR",
-                "'" + expression->toString() + "' holds an aggregate function or a generator, which cannot stand here.",
+                "'" + expression->toString() +
+                    "' holds an aggregate function or a generator, which cannot stand here.",
                 {{"invalidExprSqls", "\"" + expression->toString() + "\""}});
   }
   return expression->kind() == ExpressionKind::Alias ? expression->children()[0] : expression;
@@ -153,9 +157,10 @@ namespace {
 ExpressionPtr checkedCondition(ExpressionPtr condition) {
   if (condition->type()->id() != TypeId::Boolean) {
     const std::string text = "\"" + condition->toString() + "\"";
-    throw Error("DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
-                "WHERE takes a condition, but " + text + " is " + condition->type()->sqlString() + ".",
-                {{"sqlExpr", text}, {"filter", text}, {"type", "\"" + condition->type()->sqlString() + "\""}});
+    throw Error(
+        "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN",
+        "WHERE takes a condition, but " + text + " is " + condition->type()->sqlString() + ".",
+        {{"sqlExpr", text}, {"filter", text}, {"type", "\"" + condition->type()->sqlString() + "\""}});
   }
   checkDeterministic(*condition);
   return condition;

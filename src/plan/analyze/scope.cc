@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "common/error.h"
-#include "functions/registry.h"
 #include "common/options.h"
+#include "functions/registry.h"
 
 namespace thalweg {
 namespace {

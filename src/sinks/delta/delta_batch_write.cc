@@ -30,7 +30,8 @@ Error tableThere(const delta::DeltaLog& log) {
       {{"path", log.table().uri()}});
 }
 
-// What of the table an overwrite replaces. A table without partitions has one, the whole; a new schema replaces all.
+// What of the table an overwrite replaces. A table without partitions has one, the whole; a new schema
+// replaces all.
 void settleOverwrite(SaveMode mode, const delta::Snapshot* snapshot, DeltaWriteOptions* options) {
   if (mode != SaveMode::Overwrite) {
     options->dynamicOverwrite = false;
@@ -43,19 +44,22 @@ void settleOverwrite(SaveMode mode, const delta::Snapshot* snapshot, DeltaWriteO
   }
   if (options->replaceWhere && options->overwriteSchema) {
     throw Error("DELTA_REPLACE_WHERE_IN_OVERWRITE",
-                "An overwrite of some rows (replaceWhere) cannot replace the table's schema: leave overwriteSchema out.");
+                "An overwrite of some rows (replaceWhere) cannot replace the table's schema: leave "
+                "overwriteSchema out.");
   }
   const bool partitioned = snapshot && !snapshot->partitionColumns().empty();
   options->dynamicOverwrite = options->dynamicOverwrite && partitioned && !options->overwriteSchema;
 }
 
-std::vector<std::pair<std::string, std::string>> parametersOf(SaveMode mode, const DeltaWriteOptions& options) {
+std::vector<std::pair<std::string, std::string>> parametersOf(SaveMode mode,
+                                                              const DeltaWriteOptions& options) {
   std::vector<std::pair<std::string, std::string>> parameters = {
       {"mode", delta::jsonText(nameOf(mode))},
       {"partitionBy", delta::jsonText(toJsonText(nlohmann::json(options.partitionBy)))}};
   if (options.replaceWhere) parameters.emplace_back("predicate", delta::jsonText(*options.replaceWhere));
   if (options.dynamicOverwrite) parameters.emplace_back("isDynamicPartitionOverwrite", "true");
-  if (mode == SaveMode::Overwrite && options.overwriteSchema) parameters.emplace_back("canOverwriteSchema", "true");
+  if (mode == SaveMode::Overwrite && options.overwriteSchema)
+    parameters.emplace_back("canOverwriteSchema", "true");
   if (options.mergeSchema) parameters.emplace_back("canMergeSchema", "true");
   return parameters;
 }
@@ -95,7 +99,8 @@ std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> 
   std::vector<std::string> clusterBy;
   for (const auto& path : creation.clusterBy) clusterBy.push_back(fmt::format("{}", fmt::join(path, ".")));
   std::map<std::string, std::string> shown = creation.properties;
-  std::erase_if(shown, [](const auto& property) { return property.first.starts_with(delta::kFeaturePrefix); });
+  std::erase_if(shown,
+                [](const auto& property) { return property.first.starts_with(delta::kFeaturePrefix); });
   request.operation.name = creation.operation;
   request.operation.parameters = {
       {"partitionBy", delta::jsonText(toJsonText(nlohmann::json(options.partitionBy)))},

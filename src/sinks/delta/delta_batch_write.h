@@ -10,8 +10,9 @@
 namespace thalweg {
 
 // Starts a write; null where nothing is to be done (ignore on a table that exists, or txnAppId/txnVersion
-// already there). Throws Error DELTA_PATH_EXISTS for ErrorIfExists on a table that exists, Delta's errors for options that
-// do not go together (DELTA_REPLACE_WHERE_WITH_DYNAMIC_PARTITION_OVERWRITE …), and those of schema enforcement.
+// already there). Throws Error DELTA_PATH_EXISTS for ErrorIfExists on a table that exists, Delta's errors for
+// options that do not go together (DELTA_REPLACE_WHERE_WITH_DYNAMIC_PARTITION_OVERWRITE …), and those of
+// schema enforcement.
 std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log, SaveMode mode,
                                             SchemaPtr schema, DeltaWriteOptions options,
                                             DeltaWriteEngine engine = {});

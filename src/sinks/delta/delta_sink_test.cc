@@ -328,19 +328,31 @@ TEST_F(DeltaBatchWriteTest, SaveModesDoAsSparkSays) {
   EXPECT_EQ(info["operationMetrics"]["numRemovedFiles"], "2");
 }
 
-// As Delta has it, the mode counts where there are partitions to choose among.
-TEST_F(DeltaBatchWriteTest, ADynamicOverwriteIsNotTakenForTheWholeTable) {
+// What Spark 4.2 with Delta 4.4 does: the partitions that rows come for are replaced, others stay.
+TEST_F(DeltaBatchWriteTest, ADynamicOverwriteReplacesThePartitionsThatRowsComeFor) {
   Options asked;
   asked.set("partitionOverwriteMode", "DYNAMIC");
-  EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}}, DeltaWriteOptions::parse(asked, {"name"})));
-  EXPECT_EQ(conditionOf([&] {
-              write(SaveMode::Overwrite, {{2, "b"}}, DeltaWriteOptions::parse(asked, {}));
-            }),
-            "UNSUPPORTED_FEATURE.THALWEG");
+  const DeltaWriteOptions dynamic = DeltaWriteOptions::parse(asked, {"name"});
+  EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}, {2, "b"}}, dynamic));
+  EXPECT_TRUE(write(SaveMode::Overwrite, {{3, "b"}, {4, "c"}}, dynamic));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "3/b", "4/c"}));
+  const json info = commit(1)[0]["commitInfo"];
+  EXPECT_EQ(info["operationParameters"]["isDynamicPartitionOverwrite"], true);
+  EXPECT_EQ(info["operationMetrics"]["numRemovedFiles"], "1");
+  EXPECT_EQ(info["isBlindAppend"], false);
+}
+
+TEST_F(DeltaBatchWriteTest, OptionsOfAnOverwriteThatDoNotGoTogetherAreRefused) {
+  EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}}));
+  Options asked;
+  asked.set("replaceWhere", "id = 1");
+  EXPECT_EQ(conditionOf([&] { write(SaveMode::Overwrite, {{1, "a"}}, DeltaWriteOptions::parse(asked, {})); }),
+            "UNSUPPORTED_FEATURE.THALWEG")
+      << "without an evaluator of SQL";
+  asked.set("partitionOverwriteMode", "dynamic");
+  EXPECT_EQ(conditionOf([&] { write(SaveMode::Overwrite, {{1, "a"}}, DeltaWriteOptions::parse(asked, {})); }),
+            "DELTA_REPLACE_WHERE_WITH_DYNAMIC_PARTITION_OVERWRITE");
   EXPECT_EQ(rows(), (std::vector<std::string>{"1/a"}));
-  asked.set("partitionOverwriteMode", "static");
-  EXPECT_TRUE(write(SaveMode::Overwrite, {{2, "b"}}, DeltaWriteOptions::parse(asked, {})));
-  EXPECT_EQ(rows(), (std::vector<std::string>{"2/b"}));
 }
 
 TEST_F(DeltaBatchWriteTest, ADynamicOverwriteOfATableWithoutPartitionsReplacesIt) {

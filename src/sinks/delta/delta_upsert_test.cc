@@ -182,7 +182,7 @@ TEST_F(DeltaUpsertTest, ATableMadeInUpdateModeTakesDeletionVectors) {
             (json{{"minReaderVersion", 3},
                   {"minWriterVersion", 7},
                   {"readerFeatures", {"deletionVectors"}},
-                  {"writerFeatures", {"deletionVectors", "invariants", "appendOnly"}}}));
+                  {"writerFeatures", {"appendOnly", "deletionVectors", "invariants"}}}));
   EXPECT_EQ(actionsOf(0, "metaData")[0]["configuration"], (json{{"delta.enableDeletionVectors", "true"}}));
 }
 

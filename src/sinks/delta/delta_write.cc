@@ -127,10 +127,11 @@ void DeltaWrite::checkDefaults() const {
   if (delta::supportsFeature(protocol_, "allowColumnDefaults")) return;
   for (const StructField& column : plan_.tableSchema->fields()) {
     if (!hasMetadataKey(column.metadata, delta::kCurrentDefault)) continue;
-    throw Error("WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",
-                "The column " + column.name +
-                    " has a default: the table needs the property 'delta.feature.allowColumnDefaults' = 'supported'.",
-                {{"commandType", "CREATE TABLE"}});
+    throw Error(
+        "WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",
+        "The column " + column.name +
+            " has a default: the table needs the property 'delta.feature.allowColumnDefaults' = 'supported'.",
+        {{"commandType", "CREATE TABLE"}});
   }
 }
 
@@ -143,12 +144,14 @@ void DeltaWrite::settleRules() {
     if (!given.back() || !delta::isIdentity(column) || explicitly) continue;
     if (request_.newTable && request_.newTable->declared) continue;
     throw Error("DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED",
-                "The column " + column.name + " is GENERATED ALWAYS AS IDENTITY: the table gives its values. Leave it out.",
+                "The column " + column.name +
+                    " is GENERATED ALWAYS AS IDENTITY: the table gives its values. Leave it out.",
                 {{"columnName", column.name}});
   }
   rules_ = std::make_unique<delta::RowRules>(metadata_, plan_.tableSchema, given, engine_.expressions.get());
   if (!options_.replaceWhere) return;
-  if (!engine_.expressions) throw unsupported("the Delta write option replaceWhere without an evaluator of SQL");
+  if (!engine_.expressions)
+    throw unsupported("the Delta write option replaceWhere without an evaluator of SQL");
   if (request_.overwrite) rules_->requireReplaceWhere(*options_.replaceWhere, *engine_.expressions);
 }
 
@@ -211,7 +214,8 @@ void DeltaWrite::settleNewSchema(delta::WriteSchemaOptions rules) {
     metadata_.configuration = request_.newTable->configuration;
   }
   // Without vectors every changed row would rewrite its file.
-  if (!snapshot_ && request_.upsertKey) metadata_.configuration.emplace(delta::kEnableDeletionVectors, "true");
+  if (!snapshot_ && request_.upsertKey)
+    metadata_.configuration.emplace(delta::kEnableDeletionVectors, "true");
   if (delta::tableFlag(metadata_, delta::kRowTracking)) {
     // Where later writers put the ids of rows that they move.
     auto& properties = metadata_.configuration;
@@ -231,7 +235,8 @@ void DeltaWrite::settleNewSchema(delta::WriteSchemaOptions rules) {
     if (recorded != snapshot_->metadata().configuration.end()) metadata_.configuration.insert(*recorded);
   }
   delta::assignColumnMapping(&metadata_, delta::PhysicalNames::Generated);
-  metadataChanged_ = !snapshot_ || replacesTable || metadata_.schemaString != snapshot_->metadata().schemaString ||
+  metadataChanged_ = !snapshot_ || replacesTable ||
+                     metadata_.schemaString != snapshot_->metadata().schemaString ||
                      metadata_.partitionColumns != snapshot_->metadata().partitionColumns;
   plan_ = delta::planWriteSchema(*metadata_.schema(), *request_.schema, rules);
 }
@@ -269,15 +274,18 @@ void DeltaWrite::fillMetrics(const delta::RemovalMetrics& removal) {
                {"numOutputBytes", bytes}};
     return;
   }
-  metrics = {{"numFiles", numFiles}, {"numOutputRows", numRows_ + removal.numCopiedRows}, {"numOutputBytes", bytes}};
+  metrics = {
+      {"numFiles", numFiles}, {"numOutputRows", numRows_ + removal.numCopiedRows}, {"numOutputBytes", bytes}};
   if (request_.overwrite && snapshot_) {
     metrics.emplace_back("numRemovedFiles", removal.numRemovedFiles);
     metrics.emplace_back("numRemovedBytes", removal.numRemovedBytes);
   }
   if (!options_.replaceWhere) return;
   metrics.emplace_back("numCopiedRows", removal.numCopiedRows);
-  metrics.emplace_back("numAddedChangeFiles", removal.numAddedChangeFiles + static_cast<int64_t>(changeFiles_.size()));
-  if (replaced_ && replaced_->metrics().rowsKnown) metrics.emplace_back("numDeletedRows", removal.numDeletedRows);
+  metrics.emplace_back("numAddedChangeFiles",
+                       removal.numAddedChangeFiles + static_cast<int64_t>(changeFiles_.size()));
+  if (replaced_ && replaced_->metrics().rowsKnown)
+    metrics.emplace_back("numDeletedRows", removal.numDeletedRows);
 }
 
 void DeltaWrite::commit() {
@@ -355,7 +363,8 @@ void DeltaWrite::planReplaceWhere(delta::Transaction& transaction, int64_t now) 
   };
   constexpr int kTasks = 4;
   try {
-    replaced_->run(transaction, engine_.runTasks ? kTasks : 1, engine_.runTasks ? engine_.runTasks : serial, now);
+    replaced_->run(transaction, engine_.runTasks ? kTasks : 1, engine_.runTasks ? engine_.runTasks : serial,
+                   now);
     const bool feed = delta::tableFlag(metadata_, delta::kEnableChangeDataFeed);
     // Where change files say what went, they must say what came, too.
     if (feed && replaced_->readsRows()) planInsertChanges(transaction);
@@ -370,7 +379,8 @@ void DeltaWrite::planInsertChanges(delta::Transaction& transaction) {
   delta::ChangeWriter writer(layout_, 0);
   const auto readLayout = delta::makeTableLayout(log_->table(), metadata_, plan_.tableSchema);
   delta::DataFileReadOptions options;
-  for (size_t i = 0; i < plan_.tableSchema->fields().size(); ++i) options.columns.push_back(static_cast<int>(i));
+  for (size_t i = 0; i < plan_.tableSchema->fields().size(); ++i)
+    options.columns.push_back(static_cast<int>(i));
   for (const delta::AddFile& file : files_) {
     delta::DataFileReader reader(readLayout, file, options);
     while (const auto rows = reader.next()) writer.write(rows, delta::kChangeInsert);

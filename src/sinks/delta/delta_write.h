@@ -35,16 +35,17 @@ struct DeltaWriteOptions {
   bool compactBehind = false;                  // small files are merged in the background
   std::optional<std::vector<int>> keyColumns;  // streams in update mode only: see WriteDefinition
 
-  // mergeSchema, overwriteSchema, partitionOverwriteMode, replaceWhere, maxRecordsPerFile, userMetadata, txnAppId,
-  // txnVersion. Throws unsupported() for options that would change what is written and are not built
-  // (replaceOn …).
+  // mergeSchema, overwriteSchema, partitionOverwriteMode, replaceWhere, maxRecordsPerFile, userMetadata,
+  // txnAppId, txnVersion. Throws unsupported() for options that would change what is written and are not
+  // built (replaceOn …).
   static DeltaWriteOptions parse(const Options& options, std::vector<std::string> partitionBy);
 };
 
 // What the engine does for a write, for the Delta library has neither SQL nor threads.
 struct DeltaWriteEngine {
   delta::CastFunction cast;  // empty: types must be the table's
-  std::shared_ptr<const delta::ExpressionEvaluator> expressions;  // null: tables with rules in SQL are refused
+  std::shared_ptr<const delta::ExpressionEvaluator>
+      expressions;           // null: tables with rules in SQL are refused
   delta::RunTasks runTasks;  // empty: on the caller's thread
 };
 
@@ -60,7 +61,8 @@ struct DeltaWriteRequest {
     std::optional<std::string> description;
     std::map<std::string, std::string> configuration;
     std::vector<std::vector<std::string>> clusterBy;
-    bool declared = false;  // `schema` is the table's as it stands; else it is that of rows, and every column may be null
+    bool declared =
+        false;  // `schema` is the table's as it stands; else it is that of rows, and every column may be null
   };
   std::optional<NewTable> newTable;
   // Rows take the place of those with the same key; null: they are only added. Kept by a query over its
