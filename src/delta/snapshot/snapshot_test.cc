@@ -425,6 +425,19 @@ TEST_F(DeltaLogTest, TimesAreMadeToRise) {
   EXPECT_EQ(values, (std::vector<int64_t>{1000, 1001, 1002, 5000}));
   EXPECT_EQ(loadSnapshot(table_, 2)->timestampMs(), 1002);
   EXPECT_EQ(versionAtTimestamp(*loadSnapshot(table_), 1001), 1);
+  const auto some = readFileTimes(*table_.fileSystem, table_.path + "/_delta_log", 1, 2);
+  ASSERT_EQ(some.size(), 2u);
+  EXPECT_EQ(some[0].timestampMs, 1001) << "over the commit before the range";
+  EXPECT_EQ(some[1].version, 2);
+}
+
+TEST_F(DeltaLogTest, ChangesSinceATimeStartWithTheFirstCommitNotBefore) {
+  for (int64_t version = 0; version < 3; ++version) commit(version, 100 * (version + 1));
+  const SnapshotPtr newest = loadSnapshot(table_);
+  EXPECT_EQ(firstVersionSince(*newest, 1), 0);
+  EXPECT_EQ(firstVersionSince(*newest, 200), 1);
+  EXPECT_EQ(firstVersionSince(*newest, 201), 2);
+  EXPECT_EQ(conditionOf([&] { firstVersionSince(*newest, 301); }), "DELTA_TIMESTAMP_GREATER_THAN_COMMIT");
 }
 
 TEST_F(DeltaLogTest, HistoryIsNewestFirst) {

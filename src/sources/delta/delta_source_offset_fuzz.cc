@@ -1,4 +1,5 @@
-// Offsets of Delta sources as foreign bytes: read or refused, and what is read is written as it was understood.
+// Offsets of Delta sources as foreign bytes: read or refused, and what is read is written as it was
+// understood.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

@@ -80,7 +80,7 @@ bool readsChangeFeed(const Options& options) {
 }
 
 DeltaStreamOptions DeltaStreamOptions::parse(const Options& options) {
-  for (const char* name : {"schemaTrackingLocation", "schemaLocation", "withEventTimeOrder"}) {
+  for (const char* name : {"schemaTrackingLocation", "schemaLocation"}) {
     if (options.has(name)) throw unsupported(fmt::format("The Delta source's option {}", name));
   }
   DeltaStreamOptions parsed;
@@ -90,6 +90,7 @@ DeltaStreamOptions DeltaStreamOptions::parse(const Options& options) {
   parsed.ignoreDeletes = flag(options, "ignoreDeletes");
   parsed.skipChangeCommits = flag(options, "skipChangeCommits");
   parsed.failOnDataLoss = flag(options, "failOnDataLoss", true);
+  parsed.withEventTimeOrder = flag(options, "withEventTimeOrder");
   parsed.readChangeFeed = readsChangeFeed(options);
   if (const auto pattern = options.get("excludeRegex"))
     parsed.exclude = std::make_shared<const ExcludePattern>(*pattern);

@@ -13,7 +13,7 @@ namespace thalweg {
 
 struct DeltaStreamOptions {
   // Throws Error DELTA_ILLEGAL_OPTION, DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET,
-  // DELTA_REGEX_OPT_SYNTAX_ERROR; unsupported() for schemaTrackingLocation and withEventTimeOrder.
+  // DELTA_REGEX_OPT_SYNTAX_ERROR; unsupported() for schemaTrackingLocation.
   static DeltaStreamOptions parse(const Options& options);
 
   std::optional<int64_t> startingVersion;
@@ -24,6 +24,9 @@ struct DeltaStreamOptions {
   bool ignoreChanges = false;  // or the old ignoreFileDeletion
   bool skipChangeCommits = false;
   bool failOnDataLoss = true;
+  // The rows that are there at the start are one batch, whatever the limits: none of them is late for a
+  // watermark that others of them moved.
+  bool withEventTimeOrder = false;
   // What one batch takes; files are unlimited where only bytes are limited.
   int64_t maxFilesPerTrigger = 1000;
   int64_t maxBytesPerTrigger = INT64_MAX;

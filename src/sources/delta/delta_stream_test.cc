@@ -193,6 +193,15 @@ TEST(DeltaStream, BytesAreASoftLimit) {
   EXPECT_EQ(run.next(), at(2, -1));
 }
 
+TEST(DeltaStream, InEventTimeOrderTheRowsThatAreThereAreOneBatch) {
+  TestTable table;
+  table.commit({TestTable::add("a"), TestTable::add("b"), TestTable::add("c")});
+  SourceRun run = table.run(Options{{"withEventTimeOrder", "true"}, {"maxFilesPerTrigger", "1"}});
+  EXPECT_EQ(run.next(), at(2, -1));
+  table.commit({TestTable::add("d"), TestTable::add("e")});
+  EXPECT_EQ(run.next(), at(2, 0)) << "commits are limited as ever";
+}
+
 TEST(DeltaStream, OnlyChangedDataCounts) {
   TestTable table;
   table.commit({TestTable::add("a")});

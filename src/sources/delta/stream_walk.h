@@ -1,0 +1,71 @@
+// From a position on: how far a batch goes, and which files lie on the way.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "delta/changes/change_feed.h"
+#include "delta/snapshot/delta_log.h"
+#include "sources/delta/batch_admission.h"
+#include "sources/delta/commit_feed.h"
+#include "sources/delta/delta_source_offset.h"
+#include "sources/delta/delta_stream_options.h"
+#include "sources/delta/initial_files.h"
+#include "sources/delta/stream_guard.h"
+
+namespace thalweg {
+
+// Used by one thread. Both walks over the same stretch see the same files in the same order.
+class StreamWalk {
+ public:
+  StreamWalk(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr opened,
+             const DeltaStreamOptions& options);
+
+  const StreamGuard& guard() const { return guard_; }
+
+  // Where a batch from `from` ends: as far as the admission lets it go, and before the version `bound`;
+  // `from` itself where there is nothing new. Throws Error as CommitFeed::at and StreamGuard::admits, and
+  // DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE where the version with whose rows the stream began is gone.
+  DeltaSourceOffset advance(const DeltaSourceOffset& from, BatchAdmission& admission,
+                            std::optional<int64_t> bound);
+
+  // The files after `from` up to `end`, files that the options exclude left out. Throws as advance, and Error
+  // DELTA_STREAMING_TRAILING_COMMIT_MISSING.
+  std::vector<delta::ChangedFile> filesBetween(const DeltaSourceOffset& from, const DeltaSourceOffset& end);
+
+  // Versions before this one will not be asked for again.
+  void forgetBefore(int64_t version) { feed_.forgetBefore(version); }
+
+ private:
+  const InitialFiles& initialFiles(int64_t version);
+  int64_t initialTimeMs();
+  bool isExcluded(const std::string& path) const {
+    return options_.exclude && options_.exclude->matches(path);
+  }
+  bool isBeyondBound(int64_t version) const { return bound_ && version >= *bound_; }
+
+  DeltaSourceOffset advanceRows(DeltaSourceOffset at, BatchAdmission& admission);
+  DeltaSourceOffset advanceChanges(DeltaSourceOffset at, BatchAdmission& admission);
+  DeltaSourceOffset takeInitialChanges(DeltaSourceOffset at, BatchAdmission& admission);
+  DeltaSourceOffset takeChanges(const delta::CommitChanges& commit, bool takesFiles,
+                                const DeltaSourceOffset& from, BatchAdmission& admission) const;
+  void planInitial(const DeltaSourceOffset& start, const DeltaSourceOffset& end,
+                   std::vector<delta::ChangedFile>& files);
+  void planCommit(const delta::CommitChanges& commit, int64_t after, int64_t last,
+                  std::vector<delta::ChangedFile>& files);
+
+  std::shared_ptr<delta::DeltaLog> log_;
+  DeltaStreamOptions options_;
+  std::string tableId_;
+  delta::Metadata metadata_;
+  StreamGuard guard_;
+  CommitFeed feed_;
+  delta::SnapshotPtr opened_;  // until it is known that its files are not needed
+  std::optional<InitialFiles> initialFiles_;
+  std::optional<int64_t> bound_;
+};
+
+}  // namespace thalweg
