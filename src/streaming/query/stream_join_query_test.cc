@@ -458,7 +458,8 @@ TEST_P(StreamJoinQueryTest, EveryStepOfABatchMayFail) {
 INSTANTIATE_TEST_SUITE_P(Setups, StreamJoinQueryTest,
                          ::testing::Values(Setup{1, false, false}, Setup{4, false, false},
                                            Setup{4, false, true}, Setup{1, false, true},
-                                           Setup{4, true, false}, Setup{4, true, true}),
+                                           Setup{4, true, false}, Setup{4, true, true},
+                                           Setup{4, false, false, true}, Setup{4, true, true, true}),
                          setupName);
 
 }  // namespace
