@@ -111,7 +111,8 @@ SnapshotPtr SnapshotBuilder::finish(int64_t nowMs) && {
   if (metadataChanged_ || !state_.schema) {
     state_.schema = state_.metadata.schema();
     requirePartitionColumns(state_.metadata, *state_.schema, state_.table.path);
-    if (supportsFeature(state_.protocol, "typeWidening") || supportsFeature(state_.protocol, "typeWidening-preview"))
+    if (supportsFeature(state_.protocol, "typeWidening") ||
+        supportsFeature(state_.protocol, "typeWidening-preview"))
       checkTypeChanges(*state_.schema, state_.table.path);
   }
   if (transactions_) state_.transactions = std::move(transactions_);
