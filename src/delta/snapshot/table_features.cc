@@ -87,7 +87,7 @@ constexpr Feature kFeatures[] = {
      [](const Metadata& m) { return tableFlag(m, kEnableDeletionVectors); }},
     {"timestampNtz", true, 0, 0, true, Write::Yes,
      [](const Metadata& m) { return containsType(*m.schema(), TypeId::TimestampNtz); }},
-    {"variantType", true, 0, 0, false, Write::No,
+    {"variantType", true, 0, 0, true, Write::No,
      [](const Metadata& m) { return containsType(*m.schema(), TypeId::Variant); }},
     {"v2Checkpoint", true, 0, 0, true, Write::WhileUnused,
      [](const Metadata& m) {
@@ -95,11 +95,10 @@ constexpr Feature kFeatures[] = {
        return policy && equalsIgnoreCase(*policy, "v2");
      }},
     {"vacuumProtocolCheck", true, 0, 0, true, Write::Yes, nullptr},
-    {"typeWidening", true, 0, 0, true, Write::No, nullptr},
+    {"typeWidening", true, 0, 0, true, Write::No, switchedOn<kEnableTypeWidening>},
     {"typeWidening-preview", true, 0, 0, true, Write::No, nullptr},
-    {"variantType", true, 0, 0, true, Write::No, nullptr},
     {"variantType-preview", true, 0, 0, true, Write::No, nullptr},
-    {"variantShredding", true, 0, 0, true, Write::No, nullptr},
+    {"variantShredding", true, 0, 0, true, Write::No, switchedOn<kEnableVariantShredding>},
     {"variantShredding-preview", true, 0, 0, true, Write::No, nullptr},
     {"domainMetadata", false, 0, 0, true, Write::Yes, nullptr},
     {"inCommitTimestamp", false, 0, 0, true, Write::Yes,
@@ -107,12 +106,21 @@ constexpr Feature kFeatures[] = {
     {"allowColumnDefaults", false, 0, 0, true, Write::Yes, nullptr},
     {"clustering", false, 0, 0, true, Write::Yes, nullptr},
     {"rowTracking", false, 0, 0, true, Write::Yes, switchedOn<kEnableRowTracking>},
-    {"typeWidening", true, 0, 0, false, Write::No, switchedOn<kEnableTypeWidening>},
-    {"variantShredding", true, 0, 0, false, Write::No, switchedOn<kEnableVariantShredding>},
     {"icebergCompatV1", false, 0, 0, true, Write::No, switchedOn<kEnableIcebergCompatV1>},
     {"icebergCompatV2", false, 0, 0, true, Write::No, switchedOn<kEnableIcebergCompatV2>},
     {"icebergCompatV3", false, 0, 0, true, Write::No, switchedOn<kEnableIcebergCompatV3>},
 };
+
+// A name that stood there twice would be looked up as the first.
+constexpr bool isEachThereOnce() {
+  for (size_t i = 0; i < std::size(kFeatures); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (kFeatures[i].name == kFeatures[j].name) return false;
+    }
+  }
+  return true;
+}
+static_assert(isEachThereOnce());
 
 const Feature* findFeature(std::string_view name) {
   for (const Feature& feature : kFeatures) {
