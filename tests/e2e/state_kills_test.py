@@ -5,7 +5,7 @@ kills, and at the end of a round of them, what the table holds and what the stat
 campaign goes on where an earlier one stopped: the counts of its finished rounds are in DIR/counts.json.
 
 Rows are at most two minutes out of order and the watermark's delay is five, so that no row is late, whichever batches the kills made;
-beside them each file has a row of the day before, which is late always.
+beside them each file has a row of the day before, which is late always. Every other run has no room for its state in memory.
 """
 import argparse
 import json
@@ -200,12 +200,15 @@ SHAPES = {"windows": Windows(), "update": WindowsKept(), "sessions": Sessions(),
 
 # ---- running and killing
 
-def run_query(url, shape, folder, trigger, started):
+def run_query(url, shape, folder, trigger, bounded, started):
     spark = harness.SparkSession.builder.remote(url).create()
     spark.conf.set("spark.sql.shuffle.partitions", "4")
     spark.conf.set("spark.sql.streaming.stateStore.providerClass",
                    "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")
     spark.conf.set("spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled", "true")
+    if bounded:
+        spark.conf.set("spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage", "true")
+        spark.conf.set("spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB", "0")
     events = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(f"{folder}/in")
     writer = (shape.query(events).writeStream.format("delta").outputMode(shape.mode)
               .option("checkpointLocation", f"{folder}/checkpoint"))
@@ -255,7 +258,8 @@ class Round:
 
     def start(self, server, trigger):
         started = harness.FORK.Event()
-        client = harness.FORK.Process(target=run_query, args=(server.url, self.shape, self.folder, trigger, started), daemon=True)
+        bounded = self.random.random() < 0.5
+        client = harness.FORK.Process(target=run_query, args=(server.url, self.shape, self.folder, trigger, bounded, started), daemon=True)
         client.start()
         assert started.wait(30), "the query did not start"
         return client
