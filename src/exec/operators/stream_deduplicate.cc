@@ -23,7 +23,7 @@ struct Candidates {
   std::vector<std::vector<uint32_t>> ofPartition;  // candidates by the state's partition
   Batches batches;                                 // the candidates' rows, in order
   std::vector<uint8_t> isFirst;                    // of their keys, among all input partitions
-  int64_t numLate = 0;
+  int64_t numRows = 0, numLate = 0;
 };
 
 class CandidateReader final : public BatchReader {
@@ -91,7 +91,12 @@ class StreamDeduplicateRun {
       execution_.cancellation.throwIfCancelled();
       addAndRemove(partition, &parts);
     });
-    for (const Candidates& part : parts) state_.metrics().rowsDroppedByWatermark += part.numLate;
+    StateMetrics& metrics = state_.metrics();
+    for (const Candidates& part : parts) {
+      metrics.rowsDroppedByWatermark += part.numLate;
+      metrics.duplicatesDropped += part.numRows - part.numLate;
+    }
+    metrics.duplicatesDropped -= metrics.rowsUpdated;
     return std::make_unique<FirstRows>(std::move(parts), execution_);
   }
 
@@ -110,6 +115,7 @@ class StreamDeduplicateRun {
   void collectBatch(const std::shared_ptr<arrow::RecordBatch>& batch, const EvaluationContext& context,
                     Candidates* candidates) {
     const MetricStopwatch watch(state_.metrics().updatesMs);
+    candidates->numRows += batch->num_rows();
     const Selection all = Selection::all(batch->num_rows());
     const auto columns = evaluateAll(what_.keys, *batch, all, context);
     std::shared_ptr<arrow::Array> times;

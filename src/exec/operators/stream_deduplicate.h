@@ -34,6 +34,9 @@ class PhysicalStreamDeduplicate final : public StatefulNode {
   std::vector<StoreDefinition> stores() const override;
   std::vector<std::unique_ptr<StorePartition>> makePartition() const override;
   std::string fingerprint() const override { return operatorName(); }
+  std::map<std::string, int64_t> customMetrics(const StateMetrics& metrics) const override {
+    return {{"numDroppedDuplicateRows", metrics.duplicatesDropped}};
+  }
   bool wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const override {
     return watermarkMs > usedWatermarkMs;
   }

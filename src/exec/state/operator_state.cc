@@ -55,7 +55,7 @@ std::vector<const StatefulNode*> statefulNodes(const PhysicalNode& plan) {
 
 void StateMetrics::reset() {
   for (auto* metric :
-       {&rowsUpdated, &rowsRemoved, &rowsDroppedByWatermark, &updatesMs, &removalsMs, &commitMs})
+       {&rowsUpdated, &rowsRemoved, &rowsDroppedByWatermark, &duplicatesDropped, &updatesMs, &removalsMs, &commitMs})
     *metric = 0;
 }
 
@@ -76,6 +76,7 @@ OperatorState::OperatorState(const StatefulNode& node, const StateContext& conte
       const StoreDefinition& definition = definitions[i];
       const LoggedState logged =
           loggedState(context.configuration, definition.key, definition.numColsPrefixKey);
+      provider_ = logged.provider;
       auto store = std::make_unique<Store>();
       store->cold = std::make_unique<ColdPartition>(coldTier_, static_cast<uint32_t>(stores_.size()));
       store->partition = std::move(stores[i]);

@@ -55,6 +55,7 @@ struct StoreDefinition {
 };
 
 class OperatorState;
+struct StateMetrics;
 
 // A physical operator with state. Its run happens when it is started, whatever is read of its output, so that
 // every partition of the state takes part in every batch.
@@ -72,6 +73,8 @@ class StatefulNode : public PhysicalNode {
   // What Spark's schemas do not tell apart: state of one text must not be gone on with under another. Of an
   // aggregation, its functions' names.
   virtual std::string fingerprint() const = 0;
+  // What Spark reports of this operator beside the metrics of all, by Spark's names.
+  virtual std::map<std::string, int64_t> customMetrics(const StateMetrics& metrics) const { return {}; }
   // Does the batch that ran under the first watermark of the input leave work for one without new data under
   // the second?
   virtual bool wantsAnotherBatch(int64_t usedWatermarkMs, int64_t watermarkMs) const = 0;
@@ -105,6 +108,7 @@ struct StateContext {
 // What a batch did to an operator's state, for progress. Filled by its tasks.
 struct StateMetrics {
   std::atomic<int64_t> rowsUpdated{0}, rowsRemoved{0}, rowsDroppedByWatermark{0};
+  std::atomic<int64_t> duplicatesDropped{0};  // of a deduplication
   std::atomic<int64_t> updatesMs{0}, removalsMs{0}, commitMs{0};
   void reset();
 };
@@ -117,6 +121,7 @@ class OperatorState {
   ~OperatorState();
 
   const StatefulNode& node() const { return node_; }
+  StateProvider provider() const { return provider_; }
   // Brings the state to a version, unless it is there. Throws Error CANNOT_LOAD_STATE_STORE.*.
   void load(int64_t version);
   int numPartitions() const { return numPartitions_; }
@@ -144,6 +149,7 @@ class OperatorState {
 
   const StatefulNode& node_;
   StateContext context_;
+  StateProvider provider_ = StateProvider::HdfsBacked;
   int numPartitions_;
   ColdTier coldTier_;
   std::vector<std::unique_ptr<Store>> stores_;  // a partition after the other, store by store

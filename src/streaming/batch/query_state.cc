@@ -193,6 +193,9 @@ std::vector<StateOperatorProgress> QueryState::progress() const {
     progress.numRowsDroppedByWatermark = metrics.rowsDroppedByWatermark;
     progress.numShufflePartitions = context_.numPartitions;
     progress.numStateStoreInstances = one->numStores();
+    progress.customMetrics = one->node().customMetrics(metrics);
+    if (one->provider() == StateProvider::HdfsBacked)
+      progress.customMetrics["stateOnCurrentVersionSizeBytes"] = progress.memoryUsedBytes;
     all.push_back(std::move(progress));
   }
   return all;

@@ -42,6 +42,7 @@ TEST_P(DeduplicateQueryTest, TheFirstRowOfAKeyComesOutOnceInTheStreamsLife) {
     EXPECT_EQ(sumOf("numRowsUpdated"), 3);
     EXPECT_EQ(sumOf("numRowsRemoved"), 0);
     EXPECT_EQ(sumOf("numRowsDroppedByWatermark"), 0);
+    EXPECT_EQ(sumOf("customMetrics/numDroppedDuplicateRows"), 4);
   }
 }
 
@@ -73,6 +74,7 @@ TEST_P(DeduplicateQueryTest, AnEventTimeAmongTheKeysBoundsTheState) {
     EXPECT_EQ(sumOf("numRowsUpdated"), 6);
     EXPECT_EQ(sumOf("numRowsRemoved"), 4);
     EXPECT_EQ(sumOf("numRowsDroppedByWatermark"), 1);
+    EXPECT_EQ(sumOf("customMetrics/numDroppedDuplicateRows"), 2) << "the late row is none";
   }
 }
 

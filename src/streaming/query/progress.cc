@@ -39,6 +39,7 @@ Json stateJson(const StateOperatorProgress& state) {
   json["numRowsDroppedByWatermark"] = state.numRowsDroppedByWatermark;
   json["numShufflePartitions"] = state.numShufflePartitions;
   json["numStateStoreInstances"] = state.numStateStoreInstances;
+  if (!state.customMetrics.empty()) json["customMetrics"] = state.customMetrics;
   return json;
 }
 

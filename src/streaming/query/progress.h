@@ -31,6 +31,7 @@ struct StateOperatorProgress {
   int64_t numRowsDroppedByWatermark = 0;  // groups of late rows, as Spark counts
   int64_t numShufflePartitions = 0;
   int64_t numStateStoreInstances = 0;
+  std::map<std::string, int64_t> customMetrics;
 };
 
 struct QueryProgress {

@@ -281,10 +281,12 @@ class StatefulQueryTest : public ::testing::TestWithParam<Setup> {
   }
 
   // Of one operator, summed over the progress reports of the last run.
-  int64_t sumOf(const char* metric) const {
+  // Of the first operator's metrics, or of those inside them: "customMetrics/numDroppedDuplicateRows".
+  int64_t sumOf(const std::string& metric) const {
     int64_t sum = 0;
     for (const std::string& report : last_->recentProgress()) {
-      sum += nlohmann::json::parse(report)["stateOperators"][0][metric].get<int64_t>();
+      const auto state = nlohmann::json::parse(report)["stateOperators"][0];
+      sum += state.at(nlohmann::json::json_pointer("/" + metric)).get<int64_t>();
     }
     return sum;
   }
