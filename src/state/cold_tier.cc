@@ -54,8 +54,10 @@ std::string sorterPrefix(uint32_t partition, uint32_t sorter) {
 
 constexpr std::string_view kFolderPrefix = "thalweg-state-";
 
-std::string folderNameOf(pid_t process) {
-  return std::string(kFolderPrefix) + std::to_string(process) + "-";
+// Of this process's folders. Its number would not do: it is the same at each start in a container.
+const std::string& ownPrefix() {
+  static const std::string prefix = std::string(kFolderPrefix) + randomUuid() + "-";
+  return prefix;
 }
 
 // RocksDB locks a file of a store that is open, and the lock ends with the process; one's own is not seen.
@@ -71,11 +73,12 @@ bool isOpenElsewhere(const std::filesystem::path& folder) {
 }
 
 void removeLeftovers(const std::string& temporaryFolder) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(temporaryFolder, ignored)) {
-    const std::string name = entry.path().filename();
-    if (!name.starts_with(kFolderPrefix) || name.starts_with(folderNameOf(::getpid()))) continue;
-    if (!isOpenElsewhere(entry.path())) std::filesystem::remove_all(entry.path(), ignored);
+  std::error_code failed, ignored;
+  std::filesystem::directory_iterator entry(temporaryFolder, failed);
+  for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
+    const std::string name = entry->path().filename();
+    if (!name.starts_with(kFolderPrefix) || name.starts_with(ownPrefix())) continue;
+    if (!isOpenElsewhere(entry->path())) std::filesystem::remove_all(entry->path(), ignored);
   }
 }
 
@@ -97,7 +100,7 @@ SortedStore& ColdTier::store() {
   std::lock_guard lock(mutex_);
   if (!store_) {
     removeLeftovers(temporaryFolder_);
-    folder_ = temporaryFolder_ + "/" + folderNameOf(::getpid()) + randomUuid();
+    folder_ = temporaryFolder_ + "/" + ownPrefix() + randomUuid();
     store_ = SortedStore::open(folder_, {});
     made_ = store_.get();
   }
@@ -217,6 +220,7 @@ void ColdPartition::clear() {
   for (const char kind : {kValues, kTimes}) {
     tier_.store().forEach(prefixOf(kind, number_), [&](std::string_view key, std::string_view) {
       batch_.remove(key);
+      flushIfLarge();
       return true;
     });
   }

@@ -37,7 +37,7 @@ class AggregateState final : public StorePartition, private KeyedValues {
   // Groups that this batch merged into, in the order of their first merge.
   const std::vector<uint32_t>& touched() const { return touched_; }
   // Removes the groups whose event time is not after `watermarkMicros`, and says how many they were. `leave`
-  // sees them before they go, block by block; without one, groups in the cold tier go from where they are.
+  // sees them before they go, those of the cold tier block by block; without one, groups in the cold tier go from where they are.
   int64_t removeEnded(int64_t watermarkMicros, const std::function<void(Groups)>& leave);
   // Keys and results as rows of the schema.
   std::vector<std::shared_ptr<arrow::RecordBatch>> results(const Schema& schema, Groups groups) const;

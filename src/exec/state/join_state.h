@@ -93,7 +93,7 @@ class JoinState final : private KeyedValues {
   std::vector<std::shared_ptr<arrow::Array>> decode(JoinSide side, std::span<const uint32_t> rows) const;
 
   // Rows that end with the watermark: by their keys, those of both sides; or by their own times. They are no
-  // longer found by time: `visit`, which gets them block by block, removes them. Rows may be removed before,
+  // longer found by time: `visit`, which gets cold ones block by block, removes them. Rows may be removed before,
   // too.
   void takeExpiredKeys(int64_t watermarkMicros,
                        const std::function<void(const std::array<Rows, 2>& rows)>& visit);

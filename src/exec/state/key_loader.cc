@@ -20,16 +20,18 @@ void KeyLoader::clear() {
 void KeyLoader::apply(const StateChange& change) {
   bool added = false;
   const uint32_t number = keys_.findOrAddHot(change.key, &added);
+  const int64_t keyBytes = kKeyBytes + static_cast<int64_t>(change.key.size());
+  if (added) bytes_ += keyBytes;
+  if (value_.empty()) {
+    if (number >= loaded_.size()) loaded_.resize(number + 1);
+    bytes_ += static_cast<int64_t>(change.value.size()) - static_cast<int64_t>(loaded_[number].size());
+    loaded_[number] = change.value;  // none of a key that goes
+  }
   if (change.kind == StateChange::Kind::Remove) {
+    bytes_ -= keyBytes;
     keys_.remove(number);
     return dropCold(change.key);
   }
-  if (value_.empty()) {
-    if (number >= loaded_.size()) loaded_.resize(number + 1);
-    loaded_[number].assign(change.value);
-  }
-  if (!added) return;
-  bytes_ += kKeyBytes + static_cast<int64_t>(change.key.size() + (value_.empty() ? change.value.size() : 0));
   if (bytes_ > std::max(keys_.room().bytes, keys_.room().leastLoaded)) spill();
 }
 

@@ -13,7 +13,9 @@ namespace {
 // Spark's least number of change files between two snapshots
 // (spark.sql.streaming.stateStore.minDeltasForSnapshot).
 constexpr int64_t kMinChangeFiles = 10;
-// What opening a change file costs a restart, in bytes of a snapshot that it reads in the same time.
+// Beyond these a snapshot is written whatever it costs: they are removed with a later one only.
+constexpr int64_t kMostChangeFiles = 2000;
+// What opening a change file on a local disk costs a restart, in bytes of a snapshot that it reads in the same time.
 constexpr int64_t kBytesAFile = 64 << 10;
 // Changes that a restart reads beside a snapshot, at most, to bytes of the state: few snapshots, and a restart that
 // takes three times as long as one from a snapshot alone.
@@ -164,6 +166,8 @@ void OperatorState::writeSnapshot(Store& store) {
 
 // Do the changes of a partition's stores cost a restart enough for snapshots of them, which cost what they hold?
 bool OperatorState::wantsSnapshot(std::span<const std::unique_ptr<Store>> stores) {
+  const bool hasMany = std::ranges::any_of(stores, [](const auto& store) { return store->changeFiles >= kMostChangeFiles; });
+  if (hasMany) return true;
   int64_t files = 0, changeBytes = 0, snapshotBytes = 0, keys = 0, entries = 0, entryBytes = 0;
   for (const auto& store : stores) {
     if (store->changeFiles < kMinChangeFiles) return false;

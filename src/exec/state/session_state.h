@@ -75,7 +75,7 @@ class SessionState final : public StorePartition, private KeyedValues {
   Merged merge();
 
   // Removes the sessions whose end is not after `watermarkMicros`, and says how many they were. `leave` sees
-  // them before they go, block by block.
+  // them before they go, those of the cold tier block by block.
   int64_t removeEnded(int64_t watermarkMicros, const std::function<void(Numbers sessions)>& leave);
   // The sessions' grouping columns and results as rows of the schema.
   std::vector<std::shared_ptr<arrow::RecordBatch>> results(const Schema& schema, Numbers sessions) const;

@@ -46,13 +46,15 @@ void SessionState::apply(const StateChange& change) {
   if (parts_) return part(change);
   bool added = false;
   const uint32_t number = loadedKeys_.findOrAdd(change.key, &added);
-  if (change.kind == StateChange::Kind::Remove) {
-    loadedKeys_.remove(number);
-    return;
-  }
+  const int64_t keyBytes = kLoadedBytes + static_cast<int64_t>(change.key.size());
+  if (added) loadedBytes_ += keyBytes;
   if (number >= loadedValues_.size()) loadedValues_.resize(number + 1);
-  loadedValues_[number].assign(change.value);
-  if (added) loadedBytes_ += kLoadedBytes + static_cast<int64_t>(change.key.size() + change.value.size());
+  loadedBytes_ += static_cast<int64_t>(change.value.size()) - static_cast<int64_t>(loadedValues_[number].size());
+  loadedValues_[number] = change.value;  // none of one that goes
+  if (change.kind == StateChange::Kind::Remove) {
+    loadedBytes_ -= keyBytes;
+    return loadedKeys_.remove(number);
+  }
   if (loadedBytes_ <= std::max(keys_.room().bytes, keys_.room().leastLoaded)) return;
   parts_ = std::make_unique<KeyParts>(*keys_.cold());
   for (const uint32_t loaded : loadedKeys_.liveNumbers())

@@ -144,7 +144,9 @@ void StateKeys::removeEndedCold(int64_t watermarkMicros,
 
 void StateKeys::settle() {
   if (cold_ != nullptr) coolDown();
-  if (table_.numbersEnd() > kLeastNumbers && table_.size() < table_.numbersEnd() / 4)
+  // Columns are as long as the numbers go: where room is short they are cut sooner.
+  const int64_t share = room_.bytes == INT64_MAX ? 4 : 2;
+  if (table_.numbersEnd() > kLeastNumbers && table_.size() < table_.numbersEnd() / share)
     renumber();
   else if (panes_.size() > 2 * table_.size() + kLeastNumbers)
     rebuildPanes();

@@ -1,8 +1,7 @@
 #include "sources/delta/delta_table.h"
 
-#include <nlohmann/json.hpp>
-
 #include "common/error.h"
+#include "delta/scan/row_count.h"
 #include "sources/delta/scan_predicates.h"
 
 namespace thalweg {
@@ -61,20 +60,7 @@ std::vector<std::string> DeltaTable::inputFiles() const {
 }
 
 std::optional<int64_t> DeltaTable::rowCount() const {
-  std::optional<int64_t> rows = 0;
-  snapshot_->files().forEachLive([&](const delta::FileRecord& record) {
-    if (!rows) return;
-    const delta::AddFile file = record.toAdd();
-    const auto statistics =
-        nlohmann::json::parse(file.stats.value_or(""), nullptr, /*allow_exceptions=*/false);
-    const auto it = statistics.is_object() ? statistics.find("numRecords") : statistics.end();
-    if (!statistics.is_object() || it == statistics.end() || !it->is_number_integer()) {
-      rows.reset();
-      return;
-    }
-    *rows += it->get<int64_t>() - (file.deletionVector ? file.deletionVector->cardinality : 0);
-  });
-  return rows;
+  return delta::rowCount(*snapshot_);
 }
 
 delta::SnapshotPtr requireDeltaTable(delta::DeltaLog& log) {

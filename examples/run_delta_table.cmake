@@ -1,0 +1,13 @@
+# Runs the example on a new folder, and reads what it says.
+string(RANDOM LENGTH 12 name)
+set(folder "$ENV{TMPDIR}")
+if(NOT folder)
+  set(folder /tmp)
+endif()
+set(folder ${folder}/thalweg-example-${name})
+execute_process(COMMAND ${PROGRAM} ${folder} OUTPUT_VARIABLE said RESULT_VARIABLE result)
+file(REMOVE_RECURSE ${folder})
+set(expected "version 1\nversion 2\nversion 3\n200 rows at version 2, 300 rows in 1 file, 2 fewer, at version 4\n")
+if(NOT result EQUAL 0 OR NOT said STREQUAL expected)
+  message(FATAL_ERROR "the example ended with ${result} and said:\n${said}")
+endif()
