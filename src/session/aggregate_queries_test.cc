@@ -297,6 +297,9 @@ TEST_F(AggregateQueries, ValuesThatDifferInWhatMayBeNull) {
   EXPECT_EQ(run("select * from values (array(1)), (array(null)), (null) t(a)", false), (Rows{"a", "[1]", "[null]", "NULL"}));
   EXPECT_EQ(run("select * from values (map('x', 1)), (map('y', null)) t(a)", false), (Rows{"a", "{x -> 1}", "{y -> null}"}));
   EXPECT_EQ(run("select a.x from values (named_struct('x', 1)), (named_struct('x', null)) t(a)", false), (Rows{"x", "1", "NULL"}));
+  EXPECT_EQ(run("select a from values (named_struct('x', 1)), (null) t(a)", false), (Rows{"a", "{1}", "NULL"}));
+  EXPECT_EQ(run("select a from values (map('k', named_struct('x', 1))), (map('k', null)) t(a)", false), (Rows{"a", "{k -> {1}}", "{k -> null}"}));
+  EXPECT_EQ(run("select a from values (array(named_struct('x', 1))), (array(null)) t(a)", false), (Rows{"a", "[{1}]", "[null]"}));
 }
 
 }  // namespace

@@ -51,7 +51,9 @@ class DeltaStreamSource final : public StreamSource {
   DeltaSourceOffset parseOwn(const SourceOffset& text) const;
   const DeltaSourceOffset& initial();
   DeltaSourceOffset replayedStart(const DeltaSourceOffset& end) const;
-  void checkStartOnce(int64_t version);
+  void checkStartOnce(const DeltaSourceOffset& from);
+  void checkRowsBefore(const DeltaSourceOffset& from) const;
+  Error unknownColumns(int64_t version) const;
   std::optional<delta::Metadata> metadataAt(int64_t version) const;
 
   const std::shared_ptr<delta::DeltaLog> log_;
@@ -119,9 +121,11 @@ std::optional<delta::Metadata> DeltaStreamSource::metadataAt(int64_t version) co
 
 // Changes of schema after the version from which this run goes on are seen in their commits; those before it
 // are not.
-void DeltaStreamSource::checkStartOnce(int64_t version) {
+void DeltaStreamSource::checkStartOnce(const DeltaSourceOffset& from) {
   if (startChecked_) return;
   startChecked_ = true;
+  checkRowsBefore(from);
+  const int64_t version = from.version;
   if (const auto metadata = metadataAt(version)) {
     walk_.guard().checkMetadata(*metadata, version);
   } else if (options_.readChangeFeed) {
@@ -132,14 +136,30 @@ void DeltaStreamSource::checkStartOnce(int64_t version) {
             "change feed was kept. Start with a new checkpoint.",
             version, log_->table().uri()));
   } else if (delta::columnMappingMode(openedMetadata_) != delta::ColumnMappingMode::None) {
-    throw Error(
-        "DELTA_STREAMING_CHECK_COLUMN_MAPPING_NO_SNAPSHOT",
-        fmt::format(
-            "Version {} of the Delta table {} cannot be built any more, so it is not known whether columns "
-            "were renamed or dropped since. Start from a later version.",
-            version, log_->table().uri()),
-        {{"config", ""}});
+    throw unknownColumns(version);
   }
+}
+
+// What the query has read of a table whose columns are mapped went on under the names of its version: the commit that the
+// query goes on with may have changed them.
+void DeltaStreamSource::checkRowsBefore(const DeltaSourceOffset& from) const {
+  const bool isFirst = initial_ && from == *initial_;
+  if (isFirst || from.isInitialSnapshot || from.index != DeltaSourceOffset::kBeforeFirst || from.version == 0) return;
+  if (delta::columnMappingMode(openedMetadata_) == delta::ColumnMappingMode::None) return;
+  const int64_t version = from.version - 1;
+  const auto metadata = metadataAt(version);
+  if (!metadata) throw unknownColumns(version);
+  walk_.guard().checkColumns(*metadata, version);
+}
+
+Error DeltaStreamSource::unknownColumns(int64_t version) const {
+  return Error(
+      "DELTA_STREAMING_CHECK_COLUMN_MAPPING_NO_SNAPSHOT",
+      fmt::format(
+          "Version {} of the Delta table {} cannot be built any more, so it is not known whether columns "
+          "were renamed or dropped since. Start from a later version.",
+          version, log_->table().uri()),
+      {{"config", ""}});
 }
 
 std::optional<SourceOffset> DeltaStreamSource::latestOffset(const std::optional<SourceOffset>& start,
@@ -158,7 +178,7 @@ std::optional<SourceOffset> DeltaStreamSource::latestOffset(const std::optional<
                                  : BatchAdmission(options_.maxFilesPerTrigger, options_.maxBytesPerTrigger);
   const DeltaSourceOffset to = walk_.advance(from, admission, bound_);
   if (to == from) return fromInitial ? std::nullopt : start;
-  checkStartOnce(from.version);
+  checkStartOnce(from);
   return to.toJson();
 }
 
@@ -173,7 +193,7 @@ std::vector<SplitPtr> DeltaStreamSource::plan(const std::optional<SourceOffset>&
                             from.toJson(), endText),
                 {{"path", context_.metadataFolder.path}});
   }
-  checkStartOnce(from.version);
+  checkStartOnce(from);
   return splitDeltaFiles(scan_, walk_.filesBetween(from, end));
 }
 

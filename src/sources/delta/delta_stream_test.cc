@@ -312,6 +312,31 @@ TEST(DeltaStream, AddedColumnsEndItOnceAndARestartReadsOn) {
   EXPECT_EQ(again.source().schema()->simpleString(), "struct<id:bigint,x:string>");
 }
 
+// Of a table whose columns are mapped. The rename may be the very commit that a restart goes on with.
+TEST(DeltaStream, RenamedColumnsEndItAndEveryRestart) {
+  const auto schemaOf = [](const std::string& name) {
+    return R"({"type":"struct","fields":[{"name":")" + name +
+           R"(","type":"long","nullable":true,"metadata":{"delta.columnMapping.id":1,"delta.columnMapping.physicalName":"c1"}}]})";
+  };
+  const json mapped = {{"delta.columnMapping.mode", "name"}, {"delta.columnMapping.maxColumnId", "1"}};
+  TestTable table;
+  table.commit({R"({"protocol":{"minReaderVersion":2,"minWriterVersion":5}})", TestTable::metadata(schemaOf("v"), "table-id", mapped)});
+  table.commit({TestTable::add("a")});
+  SourceRun run = table.run();
+  const std::string last = run.drain().back();
+  table.commit({TestTable::metadata(schemaOf("w"), "table-id", mapped)});
+  table.commit({TestTable::add("b")});
+  const auto* condition = "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG";
+  EXPECT_EQ(conditionOf([&] { run.next(); }), condition);
+  for (int restart = 0; restart < 2; ++restart) {
+    SourceRun again = table.run();
+    again.goOnFrom(last);
+    EXPECT_EQ(conditionOf([&] { again.next(); }), condition) << restart;
+  }
+  SourceRun anew = SourceRun(table.log(), Options(), table.checkpoint().child("another"));
+  EXPECT_TRUE(anew.next()) << "a new checkpoint reads all rows under the new name";
+}
+
 TEST(DeltaStream, AnotherTableAtThePathEndsIt) {
   TestTable table;
   table.commit({TestTable::add("a")});

@@ -45,7 +45,7 @@ void StreamGuard::checkFeed(const delta::Metadata& metadata, int64_t version) co
       {{"startVersion", at}, {"endVersion", at}, {"version", at}, {"key", "delta.enableChangeDataFeed"}});
 }
 
-void StreamGuard::checkMetadata(const delta::Metadata& metadata, int64_t version) const {
+void StreamGuard::checkColumns(const delta::Metadata& metadata, int64_t version) const {
   const bool backfilling = version < version_;
   const delta::Metadata& older = backfilling ? metadata : metadata_;
   const delta::Metadata& newer = backfilling ? metadata_ : metadata;
@@ -55,7 +55,6 @@ void StreamGuard::checkMetadata(const delta::Metadata& metadata, int64_t version
                     ", before " + older.id + "). Start with a new checkpoint to read it.",
                 {{"newTableId", newer.id}, {"oldTableId", older.id}});
   }
-  const SchemaPtr data = metadata.schema();
   const bool widened = widensTypes_ && delta::widensTypes(*older.schema(), *newer.schema());
   if (widened || delta::renamesOrDropsColumns(older, newer)) {
     throw Error(
@@ -68,6 +67,12 @@ void StreamGuard::checkMetadata(const delta::Metadata& metadata, int64_t version
          {"incompatibleSchema", newer.schema()->simpleString()},
          {"docLink", ""}});
   }
+}
+
+void StreamGuard::checkMetadata(const delta::Metadata& metadata, int64_t version) const {
+  checkColumns(metadata, version);
+  const SchemaPtr data = metadata.schema();
+  const bool backfilling = version < version_;
   const bool samePartitions = metadata.partitionColumns == metadata_.partitionColumns;
   if (!samePartitions || !delta::isReadCompatible(*data, *schema_)) {
     const bool retryable = !backfilling && delta::isReadCompatible(*schema_, *data);

@@ -22,6 +22,8 @@ class StreamGuard {
   // or of another type), DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE, and DELTA_MISSING_CHANGE_DATA where
   // the stream reads the change feed and the table does not keep it.
   void checkMetadata(const delta::Metadata& metadata, int64_t version) const;
+  // Of these, whether it is the same table, and that no columns were renamed, dropped or given another type.
+  void checkColumns(const delta::Metadata& metadata, int64_t version) const;
   // Only the last of these.
   void checkFeed(const delta::Metadata& metadata, int64_t version) const;
 
