@@ -47,6 +47,11 @@ class StatefulAggregateRun {
       }
       groups[static_cast<size_t>(partition)] = std::move(part);
     });
+    // The one group of an aggregation without keys takes part in every batch.
+    if (groups.empty() && node_.grouping_.empty()) {
+      groups.push_back(std::make_unique<PartialGroups>(node_.layout_, node_.grouping_, state_.numPartitions(),
+                                                       execution_.evaluation().memoryPool()));
+    }
     if (node_.layout_.panes)
       expandPanes(groups);
     else

@@ -95,6 +95,12 @@ TEST_P(AggregateQueryTest, AnAggregateWithoutGroupsHasOneRow) {
   EXPECT_EQ(lastState()["numStateStoreInstances"], 1);
 }
 
+// As Spark: the batch without data that follows a watermark shows the one group again.
+TEST_P(AggregateQueryTest, AnAggregateWithoutGroupsIsShownAgainByABatchWithoutData) {
+  EXPECT_EQ(rowsOfSteps(countOfAll(), OutputMode::Update, {{{5, "a"}}, {{30, "c"}}}),
+            (std::vector<Rows>{{"1|a"}, {"2|c", "2|c"}}));
+}
+
 // Whatever step of a batch fails: the batch runs again over the state that it began with.
 TEST_P(AggregateQueryTest, EveryStepOfABatchMayFail) {
   int64_t second = 0;
