@@ -40,16 +40,6 @@ uint32_t bigEndianAt(std::string_view bytes, size_t offset) {
   return __builtin_bswap32(value);
 }
 
-std::string relativeVectorPath(const std::string& text) {
-  if (text.size() < kUuidTextBytes) throw invalid("the name of its file is cut short");
-  const std::string prefix = text.substr(0, text.size() - kUuidTextBytes);
-  const auto uuid = decodeZ85(std::string_view(text).substr(prefix.size()));
-  if (!uuid || prefix.find('/') != std::string::npos || prefix == "." || prefix == "..") {
-    throw invalid("'" + text + "' names no file");
-  }
-  return (prefix.empty() ? "" : prefix + "/") + deletionVectorFileName(*uuid);
-}
-
 std::string readBlob(const Location& file, const DeletionVector& vector) {
   const auto fail = [&](const std::string& condition, const std::string& reason) {
     return Error(condition, "The deletion vector in " + file.path + " is damaged: " + reason + ".",
@@ -238,6 +228,16 @@ std::string deletionVectorFileName(std::string_view uuidBytes) {
     name += fmt::format("{:02x}", static_cast<unsigned char>(uuidBytes[i]));
   }
   return name + ".bin";
+}
+
+std::string relativeVectorPath(const std::string& text) {
+  if (text.size() < kUuidTextBytes) throw invalid("the name of its file is cut short");
+  const std::string prefix = text.substr(0, text.size() - kUuidTextBytes);
+  const auto uuid = decodeZ85(std::string_view(text).substr(prefix.size()));
+  if (!uuid || prefix.find('/') != std::string::npos || prefix == "." || prefix == "..") {
+    throw invalid("'" + text + "' names no file");
+  }
+  return (prefix.empty() ? "" : prefix + "/") + deletionVectorFileName(*uuid);
 }
 
 std::shared_ptr<const DeletedRows> readDeletionVector(const Location& table, const DeletionVector& vector,
