@@ -197,8 +197,4 @@ void FaultFileSystem::removeTree(const std::string& path) {
   state_->run(FileOperation::Remove, "delete", path, [&] { store_->removeTree(path); });
 }
 
-bool FaultFileSystem::removeEmptyDirectory(const std::string& path) {
-  return state_->run(FileOperation::Remove, "delete", path, [&] { return store_->removeEmptyDirectory(path); });
-}
-
 }  // namespace thalweg

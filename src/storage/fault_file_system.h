@@ -62,7 +62,6 @@ class FaultFileSystem : public FileSystem {
   void makeDirectories(const std::string& path) override;
   void remove(const std::string& path) override;
   void removeTree(const std::string& path) override;
-  bool removeEmptyDirectory(const std::string& path) override;
 
   struct State;
 

@@ -24,7 +24,6 @@ struct FileInfo {
   int64_t sizeBytes = 0;
   int64_t modificationTimeMs = 0;
   bool isDirectory = false;
-  bool isLink = false;  // the rest is of what it leads to; only list, listFrom and forEachEntry tell
 
   std::string_view name() const;  // the part after the last '/'
 };
@@ -49,11 +48,6 @@ class FileSystem {
   // As list, but only names not less than `firstName`: a log's tail without its history.
   virtual std::vector<FileInfo> listFrom(const std::string& directory, std::string_view firstName) = 0;
 
-  // As list, in any order and without holding the entries.
-  virtual void forEachEntry(const std::string& directory, const std::function<void(const FileInfo&)>& visit) {
-    for (const FileInfo& entry : list(directory)) visit(entry);
-  }
-
   virtual std::string readAll(const std::string& path) = 0;
   virtual std::shared_ptr<arrow::io::RandomAccessFile> openInput(const std::string& path) = 0;
 
@@ -77,8 +71,6 @@ class FileSystem {
   // Missing files are no error.
   virtual void remove(const std::string& path) = 0;
   virtual void removeTree(const std::string& path) = 0;
-  // False, and nothing happens, where something is in it or it is no directory any more.
-  virtual bool removeEmptyDirectory(const std::string& path) = 0;
 };
 
 // Resolved address of a file or folder: its store and its path there.

@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "common/uuid.h"
+#include "storage/folder_access.h"
 #include "storage/local_file_system.h"
 #include "storage/local_output_stream.h"
 #include "storage/storage_error.h"
@@ -128,7 +129,7 @@ int openRegularFile(const std::string& path) {
   throw storageError(failure, failure == EINVAL ? "open (it is a pipe, a socket or a device, not a file)" : "open", path);
 }
 
-class LocalFileSystem : public FileSystem {
+class LocalFileSystem : public FileSystem, public FolderAccess {
  public:
   explicit LocalFileSystem(PathPolicy policy) : policy_(std::move(policy)) {}
 
@@ -146,13 +147,13 @@ class LocalFileSystem : public FileSystem {
 
   std::vector<FileInfo> listFrom(const std::string& directory, std::string_view firstName) override {
     std::vector<FileInfo> entries;
-    readDirectory(directory, firstName, [&](FileInfo entry) { entries.push_back(std::move(entry)); });
+    readDirectory(directory, firstName, [&](FileInfo entry, bool) { entries.push_back(std::move(entry)); });
     std::sort(entries.begin(), entries.end(),
               [](const FileInfo& a, const FileInfo& b) { return a.path < b.path; });
     return entries;
   }
 
-  void forEachEntry(const std::string& directory, const std::function<void(const FileInfo&)>& visit) override {
+  void visitEntries(const std::string& directory, const EntryVisitor& visit) override {
     readDirectory(directory, {}, visit);
   }
 
@@ -244,7 +245,7 @@ class LocalFileSystem : public FileSystem {
     if (failure) throw storageError(failure.value(), "delete", path);
   }
 
-  bool removeEmptyDirectory(const std::string& path) override {
+  bool removeEmpty(const std::string& path) override {
     policy_.check(path);
     if (::rmdir(path.c_str()) == 0) return true;
     if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOENT || errno == ENOTDIR) return false;
@@ -276,8 +277,8 @@ class LocalFileSystem : public FileSystem {
         throw storageError(errno, "look at", prefix + std::string(name));
       }
       FileInfo info = infoOf(prefix + std::string(name), status);
-      info.isLink = entry->d_type == DT_LNK || (entry->d_type == DT_UNKNOWN && isLink(info.path));
-      visit(std::move(info));
+      const bool link = entry->d_type == DT_LNK || (entry->d_type == DT_UNKNOWN && isLink(info.path));
+      visit(std::move(info), link);
     }
   }
 

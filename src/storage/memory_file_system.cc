@@ -151,20 +151,10 @@ class MemoryFileSystem : public FileSystem {
     std::erase_if(store_->directories, below);
   }
 
-  // Folders are where files are; empty ones exist only where they were made.
-  bool removeEmptyDirectory(const std::string& path) override {
-    const std::lock_guard lock(store_->mutex);
-    const std::string prefix = path + "/";
-    const auto file = store_->files.lower_bound(prefix);
-    const auto folder = store_->directories.lower_bound(prefix);
-    if (file != store_->files.end() && file->first.starts_with(prefix)) return false;
-    if (folder != store_->directories.end() && folder->starts_with(prefix)) return false;
-    return store_->directories.erase(path) > 0;
-  }
-
  private:
   static FileInfo infoOf(const std::pair<const std::string, MemoryFiles::File>& entry) {
-    return {entry.first, static_cast<int64_t>(entry.second.contents->size()), entry.second.modificationTimeMs};
+    return {entry.first, static_cast<int64_t>(entry.second.contents->size()), entry.second.modificationTimeMs,
+            false};
   }
 
   bool isDirectory(const std::string& path) const {

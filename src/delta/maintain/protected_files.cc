@@ -7,7 +7,7 @@
 #include "delta/log/file_paths.h"
 #include "delta/log/log_files.h"
 #include "delta/log/log_segment.h"
-#include "delta/scan/deletion_vector.h"
+#include "delta/scan/vector_files.h"
 #include "delta/snapshot/history.h"
 
 namespace thalweg::delta {

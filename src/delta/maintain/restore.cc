@@ -12,7 +12,7 @@
 #include "common/error.h"
 #include "delta/commit/transaction.h"
 #include "delta/log/log_segment.h"
-#include "delta/scan/deletion_vector.h"
+#include "delta/scan/vector_files.h"
 #include "delta/scan/table_layout.h"
 #include "delta/snapshot/clustering.h"
 #include "delta/snapshot/history.h"

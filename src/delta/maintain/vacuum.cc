@@ -18,8 +18,9 @@
 #include "delta/log/log_files.h"
 #include "delta/log/log_segment.h"
 #include "delta/maintain/protected_files.h"
-#include "delta/scan/deletion_vector.h"
+#include "delta/scan/vector_files.h"
 #include "delta/snapshot/table_features.h"
+#include "storage/folder_access.h"
 
 namespace thalweg::delta {
 namespace {
@@ -76,10 +77,10 @@ class FolderWalk {
     const std::string folder = relative.empty() ? table_.path : table_.path + "/" + relative;
     std::vector<FileInfo> folders;
     bool isEmpty = true;
-    table_.fileSystem->forEachEntry(folder, [&](const FileInfo& entry) {
+    forEachEntry(*table_.fileSystem, folder, [&](const FileInfo& entry, bool isLink) {
       if (cancellation_) cancellation_->throwIfCancelled();
       isEmpty = false;
-      if (isHidden(entry.name(), relative.empty()) || (entry.isLink && entry.isDirectory)) return;
+      if (isHidden(entry.name(), relative.empty()) || (isLink && entry.isDirectory)) return;
       if (entry.isDirectory) return folders.push_back(entry);
       const std::string path = relative.empty() ? std::string(entry.name()) : relative + "/" + std::string(entry.name());
       if (entry.modificationTimeMs < cutoffMs_ && !needed_.contains(path)) visit({entry.path, entry.sizeBytes, false});
@@ -250,7 +251,7 @@ class Vacuum {
       FileSystem& files = *snapshot_->table().fileSystem;
       eachCandidate(&report, [&](const Candidate& candidate) {
         if (candidate.isFolder) {
-          report.numDeleted += files.removeEmptyDirectory(candidate.path);
+          report.numDeleted += removeEmptyDirectory(files, candidate.path);
           return;
         }
         files.remove(candidate.path);

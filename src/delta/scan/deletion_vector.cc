@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "delta/scan/roaring_reader.h"
+#include "delta/scan/vector_files.h"
 #include "delta/scan/z85.h"
 #include "storage/storage_error.h"
 

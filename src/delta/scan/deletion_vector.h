@@ -51,10 +51,6 @@ class DeletedRows {
 // The name of the file with this id (16 bytes), below the table.
 std::string deletionVectorFileName(std::string_view uuidBytes);
 
-// The path below the table, decoded, of the file that holds a vector of storage type "u". Throws Error
-// DELTA_DELETION_VECTOR_INVALID.
-std::string relativeVectorPath(const std::string& pathOrInlineDv);
-
 // Turns an absolute address of the log into a location, or throws where it is not allowed.
 using AddressResolver = std::function<Location(std::string_view address)>;
 

@@ -318,7 +318,6 @@ class FixedTimes : public FileSystem {
   void sync(const std::string& path) override { store_->sync(path); }
   void makeDirectories(const std::string& path) override { store_->makeDirectories(path); }
   void remove(const std::string& path) override { store_->remove(path); }
-  bool removeEmptyDirectory(const std::string& path) override { return store_->removeEmptyDirectory(path); }
   void removeTree(const std::string& path) override { store_->removeTree(path); }
 
  private:
