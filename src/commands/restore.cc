@@ -1,6 +1,9 @@
 // RESTORE TABLE: a Delta table becomes what it was at an earlier version.
 #include <charconv>
+#include <string>
+#include <utility>
 
+#include <arrow/buffer.h>
 #include <arrow/scalar.h>
 
 #include "commands/rows.h"
@@ -24,8 +27,12 @@ int64_t versionNumber(const std::string& text) {
               {{"timeTravelKey", "versionAsOf"}});
 }
 
-// Milliseconds since the epoch.
-int64_t timeOf(const sql::TimeTravel& travel, CommandSession& session) {
+struct RestoreTime {
+  int64_t ms = 0;    // since the epoch
+  std::string text;  // in the session's zone, as Java writes a timestamp: with a fraction always
+};
+
+RestoreTime timeOf(const sql::TimeTravel& travel, CommandSession& session) {
   const ExpressionPtr value = travel.timestamp
                                   ? Literal::of(*travel.timestamp)
                                   : analyzeExpression(*travel.timestampExpression, {}, session.analyzerContext());
@@ -39,7 +46,10 @@ int64_t timeOf(const sql::TimeTravel& travel, CommandSession& session) {
                 {{"expr", "'" + text + "'"}});
   }
   const int64_t micros = static_cast<const arrow::TimestampScalar&>(*scalar).value;
-  return micros >= 0 ? micros / 1000 : (micros - 999) / 1000;
+  const auto shown = evaluateConstant(*castTo(time, stringType(), CastMode::Ansi), EvaluationContext{&batch});
+  std::string text = static_cast<const arrow::StringScalar&>(*shown).value->ToString();
+  if (text.find('.') == std::string::npos) text += ".0";
+  return {micros >= 0 ? micros / 1000 : (micros - 999) / 1000, std::move(text)};
 }
 
 }  // namespace
@@ -51,8 +61,9 @@ CommandResult run(const sql::Restore& statement, CommandSession& session) {
   if (statement.to.version) {
     request.version = versionNumber(*statement.to.version);
   } else {
-    request.timestampMs = timeOf(statement.to, session);
-    request.timestampText = statement.to.timestamp ? statement.to.timestamp : statement.to.timestampExpression;
+    RestoreTime time = timeOf(statement.to, session);
+    request.timestampMs = time.ms;
+    request.timestampText = std::move(time.text);
   }
   request.ignoreMissingFiles =
       equalsIgnoreCase(session.lookUp("spark.sql.files.ignoreMissingFiles").value_or("false"), "true");
