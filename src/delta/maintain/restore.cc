@@ -54,12 +54,13 @@ SnapshotPtr versionAt(DeltaLog& log, const Snapshot& newest, int64_t timestampMs
   }
 }
 
-// Where a file and its vector lie.
-std::vector<Location> placesOf(const AddFile& file, const TableLayout& layout) {
-  std::vector<Location> places = {locateFile(layout, file.path)};
-  if (file.deletionVector && file.deletionVector->storageType == "u")
-    places.push_back(layout.table.child(relativeVectorPath(file.deletionVector->pathOrInlineDv)));
-  return places;
+// A file, and that of its vector.
+bool isThere(const AddFile& file, const TableLayout& layout) {
+  const Location place = locateFile(layout, file.path);
+  if (!place.fileSystem->stat(place.path)) return false;
+  if (!file.deletionVector || file.deletionVector->storageType != "u") return true;
+  const std::string vector = relativeVectorPath(file.deletionVector->pathOrInlineDv);
+  return layout.table.fileSystem->stat(layout.table.path + "/" + vector).has_value();
 }
 
 void checkFilesExist(const Snapshot& wanted, const std::vector<AddFile>& files, const RunTasks& runTasks,
@@ -73,11 +74,9 @@ void checkFilesExist(const Snapshot& wanted, const std::vector<AddFile>& files, 
     const size_t first = static_cast<size_t>(task) * kFilesPerTask;
     for (size_t i = first; i < std::min(first + kFilesPerTask, files.size()); ++i) {
       if (cancellation) cancellation->throwIfCancelled();
-      for (const Location& place : placesOf(files[i], *layout)) {
-        if (place.fileSystem->stat(place.path)) continue;
-        const std::lock_guard lock(mutex);
-        missing.insert(files[i].path);
-      }
+      if (isThere(files[i], *layout)) continue;
+      const std::lock_guard lock(mutex);
+      missing.insert(files[i].path);
     }
   });
   if (missing.empty()) return;
