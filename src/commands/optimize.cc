@@ -89,8 +89,8 @@ json sizesOf(const std::vector<int64_t>& sizes, int64_t total) {
 json orderStatistics(const OptimizeReport& report) {
   const json none = {{"num", 0}, {"size", 0}};
   const json input = {{"num", report.otherInput.num}, {"size", report.otherInput.bytes}};
-  return {{"strategyName", "all"}, {"inputCubeFiles", none},  {"inputOtherFiles", input},
-          {"inputNumCubes", 0},    {"mergedFiles", input}, {"numOutputCubes", report.numGroups}};
+  return {{"strategyName", "all"}, {"inputCubeFiles", none}, {"inputOtherFiles", input},
+          {"inputNumCubes", 0},    {"mergedFiles", input},   {"numOutputCubes", report.numGroups}};
 }
 
 json clusteringStatistics(const OptimizeReport& report) {
@@ -108,26 +108,28 @@ json clusteringStatistics(const OptimizeReport& report) {
 json metricsOf(const OptimizeReport& report, const OptimizeRequest& request, const delta::Snapshot& snapshot,
                int numTasks) {
   const delta::ReplacementReport& files = report.files;
-  json metrics = {{"numFilesAdded", files.addedSizes.size()},
-                  {"numFilesRemoved", files.removedSizes.size()},
-                  {"filesAdded", sizesOf(files.addedSizes, files.addedBytes())},
-                  {"filesRemoved", sizesOf(files.removedSizes, files.removedBytes())},
-                  {"partitionsOptimized", report.partitionsOptimized},
-                  {"numBins", report.numGroups},
-                  {"numBatches", 1},
-                  {"totalConsideredFiles", report.numConsidered},
-                  {"totalFilesSkipped", report.numConsidered - static_cast<int64_t>(files.removedSizes.size())},
-                  {"preserveInsertionOrder", false},
-                  {"numFilesSkippedToReduceWriteAmplification", 0},
-                  {"numBytesSkippedToReduceWriteAmplification", 0},
-                  {"startTimeMs", report.startMs},
-                  {"endTimeMs", report.endMs},
-                  {"totalClusterParallelism", numTasks},
-                  {"totalScheduledTasks", report.numGroups},
-                  {"numTableColumns", snapshot.schema()->fields().size()},
-                  {"numTableColumnsWithStats", delta::numColumnsWithStatistics(snapshot)}};
+  json metrics = {
+      {"numFilesAdded", files.addedSizes.size()},
+      {"numFilesRemoved", files.removedSizes.size()},
+      {"filesAdded", sizesOf(files.addedSizes, files.addedBytes())},
+      {"filesRemoved", sizesOf(files.removedSizes, files.removedBytes())},
+      {"partitionsOptimized", report.partitionsOptimized},
+      {"numBins", report.numGroups},
+      {"numBatches", 1},
+      {"totalConsideredFiles", report.numConsidered},
+      {"totalFilesSkipped", report.numConsidered - static_cast<int64_t>(files.removedSizes.size())},
+      {"preserveInsertionOrder", false},
+      {"numFilesSkippedToReduceWriteAmplification", 0},
+      {"numBytesSkippedToReduceWriteAmplification", 0},
+      {"startTimeMs", report.startMs},
+      {"endTimeMs", report.endMs},
+      {"totalClusterParallelism", numTasks},
+      {"totalScheduledTasks", report.numGroups},
+      {"numTableColumns", snapshot.schema()->fields().size()},
+      {"numTableColumnsWithStats", delta::numColumnsWithStatistics(snapshot)}};
   if (request.kind == OptimizeRequest::Kind::Curve) metrics["zOrderStats"] = orderStatistics(report);
-  if (request.kind == OptimizeRequest::Kind::Cluster) metrics["clusteringStats"] = clusteringStatistics(report);
+  if (request.kind == OptimizeRequest::Kind::Cluster)
+    metrics["clusteringStats"] = clusteringStatistics(report);
   if (files.numVectorsRemoved > 0) {
     metrics["deletionVectorStats"] = {{"numDeletionVectorsRemoved", files.numVectorsRemoved},
                                       {"numDeletionVectorRowsRemoved", report.numVectorRowsRemoved}};
@@ -168,7 +170,8 @@ double shareSetting(const std::string& key, double fallback, CommandSession& ses
   double share = 0;
   const auto [end, status] = std::from_chars(text->data(), text->data() + text->size(), share);
   if (status == std::errc() && end == text->data() + text->size() && share >= 0 && share <= 1) return share;
-  throw Error("INVALID_CONF_VALUE", "The setting " + key + " is '" + *text + "', which is no share from 0 to 1.",
+  throw Error("INVALID_CONF_VALUE",
+              "The setting " + key + " is '" + *text + "', which is no share from 0 to 1.",
               {{"confName", key}, {"confValue", *text}, {"confType", "double"}});
 }
 
@@ -190,7 +193,8 @@ struct MaintainedTable {
   delta::SnapshotPtr snapshot;
 };
 
-MaintainedTable requireMaintained(const sql::Name& name, CommandSession& session, const std::string& operation) {
+MaintainedTable requireMaintained(const sql::Name& name, CommandSession& session,
+                                  const std::string& operation) {
   MaintainedTable table;
   table.target = requireTable(name, session, operation);
   table.log = requireDelta(table.target, session, operation);
@@ -210,11 +214,12 @@ std::string namesText(const std::vector<sql::Name>& names) {
   return delta::jsonText(toJsonText(texts));
 }
 
-CommandResult runRequest(const MaintainedTable& table, const OptimizeRequest& request, CommandSession& session) {
+CommandResult runRequest(const MaintainedTable& table, const OptimizeRequest& request,
+                         CommandSession& session) {
   TaskPool& pool = session.pool();
   const auto runTasks = [&](int count, const std::function<void(int)>& task) { pool.runAll(count, task); };
-  const OptimizeReport report = delta::optimizeTable(table.log, table.snapshot, request, pool.numSlots(), runTasks,
-                                                     &session.cancellation());
+  const OptimizeReport report = delta::optimizeTable(table.log, table.snapshot, request, pool.numSlots(),
+                                                     runTasks, &session.cancellation());
   const SchemaPtr schema = resultSchema();
   RowBuilder rows(schema);
   rows.addText(table.log->table().uri());
@@ -231,15 +236,17 @@ void checkClustering(const sql::Optimize& statement, bool clustered) {
   if (!statement.zorderBy.empty()) {
     std::string names;
     for (const sql::Name& name : statement.zorderBy) names += (names.empty() ? "" : ", ") + name.back();
-    throw Error("DELTA_CLUSTERING_WITH_ZORDER_BY",
-                "A table with clustering columns is kept in their order: leave out ZORDER BY (" + names + ").",
-                {{"zOrderBy", names}});
+    throw Error(
+        "DELTA_CLUSTERING_WITH_ZORDER_BY",
+        "A table with clustering columns is kept in their order: leave out ZORDER BY (" + names + ").",
+        {{"zOrderBy", names}});
   }
   if (statement.condition) {
-    throw Error("DELTA_CLUSTERING_WITH_PARTITION_PREDICATE",
-                "A table with clustering columns has no partitions to choose from: leave out the condition '" +
-                    statement.conditionText + "'.",
-                {{"predicates", statement.conditionText}});
+    throw Error(
+        "DELTA_CLUSTERING_WITH_PARTITION_PREDICATE",
+        "A table with clustering columns has no partitions to choose from: leave out the condition '" +
+            statement.conditionText + "'.",
+        {{"predicates", statement.conditionText}});
   }
 }
 
@@ -252,15 +259,18 @@ CommandResult run(const sql::Optimize& statement, CommandSession& session) {
   OptimizeRequest request;
   setSizes(&request, *table.snapshot, session);
   const auto condition = statement.condition
-                             ? std::make_shared<PartitionCondition>(*table.snapshot, statement.table, *statement.condition, session)
+                             ? std::make_shared<PartitionCondition>(*table.snapshot, statement.table,
+                                                                    *statement.condition, session)
                              : nullptr;
-  if (condition) request.selects = [condition](const delta::AddFile& file) { return condition->matches(file); };
+  if (condition)
+    request.selects = [condition](const delta::AddFile& file) { return condition->matches(file); };
   if (!statement.zorderBy.empty()) request.kind = OptimizeRequest::Kind::Curve;
   if (!clusterBy.empty()) request.kind = OptimizeRequest::Kind::Cluster;
   request.columns = statement.zorderBy;
   request.full = statement.full;
   request.checkStatistics = !equalsIgnoreCase(
-      session.lookUp("spark.databricks.delta.optimize.zorder.checkStatsCollection.enabled").value_or("true"), "false");
+      session.lookUp("spark.databricks.delta.optimize.zorder.checkStatsCollection.enabled").value_or("true"),
+      "false");
   json predicates = json::array();
   if (condition) predicates.push_back(condition->text());
   request.operation.name = "OPTIMIZE";
@@ -268,7 +278,8 @@ CommandResult run(const sql::Optimize& statement, CommandSession& session) {
                                   {"zOrderBy", namesText(statement.zorderBy)},
                                   {"clusterBy", namesText(clusterBy)},
                                   {"auto", "false"}};
-  if (!clusterBy.empty()) request.operation.parameters.emplace_back("isFull", statement.full ? "true" : "false");
+  if (!clusterBy.empty())
+    request.operation.parameters.emplace_back("isFull", statement.full ? "true" : "false");
   return runRequest(table, request, session);
 }
 
@@ -278,13 +289,16 @@ CommandResult run(const sql::Reorg& statement, CommandSession& session) {
   request.kind = OptimizeRequest::Kind::Purge;
   setSizes(&request, *table.snapshot, session);
   const auto condition = statement.condition
-                             ? std::make_shared<PartitionCondition>(*table.snapshot, statement.table, *statement.condition, session)
+                             ? std::make_shared<PartitionCondition>(*table.snapshot, statement.table,
+                                                                    *statement.condition, session)
                              : nullptr;
-  if (condition) request.selects = [condition](const delta::AddFile& file) { return condition->matches(file); };
+  if (condition)
+    request.selects = [condition](const delta::AddFile& file) { return condition->matches(file); };
   json predicates = json::array();
   if (condition) predicates.push_back(condition->text());
   request.operation.name = "REORG";
-  request.operation.parameters = {{"predicate", delta::jsonText(toJsonText(predicates))}, {"applyPurge", "true"}};
+  request.operation.parameters = {{"predicate", delta::jsonText(toJsonText(predicates))},
+                                  {"applyPurge", "true"}};
   return runRequest(table, request, session);
 }
 

@@ -12,9 +12,10 @@ namespace {
 Error notPartitioned(const std::string& column, const std::vector<std::string>& partitionColumns) {
   std::string names;
   for (const std::string& name : partitionColumns) names += (names.empty() ? "" : ", ") + name;
-  return Error("DELTA_NON_PARTITION_COLUMN_REFERENCE",
-               "The condition names '" + column + "', but it chooses partitions: it may name [" + names + "].",
-               {{"columnName", column}, {"columnList", names}});
+  return Error(
+      "DELTA_NON_PARTITION_COLUMN_REFERENCE",
+      "The condition names '" + column + "', but it chooses partitions: it may name [" + names + "].",
+      {{"columnName", column}, {"columnList", names}});
 }
 
 // "`nope`", "`t`.`nope`" → "nope", "t.nope".
@@ -50,7 +51,8 @@ PartitionCondition::PartitionCondition(const delta::Snapshot& snapshot, const sq
   text_ = transformUp(resolved, [](const ExpressionPtr& part) -> ExpressionPtr {
             if (part->kind() != ExpressionKind::Attribute) return part;
             const auto& column = static_cast<const Attribute&>(*part);
-            return std::make_shared<Attribute>("'" + column.name(), column.type(), column.nullable(), column.id());
+            return std::make_shared<Attribute>("'" + column.name(), column.type(), column.nullable(),
+                                               column.id());
           })->toString();
   condition_ = std::make_unique<TableCondition>(snapshot, columns, resolved, session.batchContext());
 }

@@ -33,17 +33,19 @@ struct RestoreTime {
 };
 
 RestoreTime timeOf(const sql::TimeTravel& travel, CommandSession& session) {
-  const ExpressionPtr value = travel.timestamp
-                                  ? Literal::of(*travel.timestamp)
-                                  : analyzeExpression(*travel.timestampExpression, {}, session.analyzerContext());
+  const ExpressionPtr value =
+      travel.timestamp ? Literal::of(*travel.timestamp)
+                       : analyzeExpression(*travel.timestampExpression, {}, session.analyzerContext());
   const BatchContext batch = session.batchContext();
-  const ExpressionPtr time = castTo(value, timestampType(), travel.timestamp ? CastMode::Try : CastMode::Ansi);
+  const ExpressionPtr time =
+      castTo(value, timestampType(), travel.timestamp ? CastMode::Try : CastMode::Ansi);
   const auto scalar = evaluateConstant(*time, EvaluationContext{&batch});
   if (!scalar->is_valid) {
     const std::string text = travel.timestamp.value_or(travel.timestampExpression.value_or(""));
-    throw Error("DELTA_TIMESTAMP_INVALID",
-                "'" + text + "' is no time to restore: give one like 2026-01-15 10:00:00 or 2026-01-15T10:00:00Z.",
-                {{"expr", "'" + text + "'"}});
+    throw Error(
+        "DELTA_TIMESTAMP_INVALID",
+        "'" + text + "' is no time to restore: give one like 2026-01-15 10:00:00 or 2026-01-15T10:00:00Z.",
+        {{"expr", "'" + text + "'"}});
   }
   const int64_t micros = static_cast<const arrow::TimestampScalar&>(*scalar).value;
   const auto shown = evaluateConstant(*castTo(time, stringType(), CastMode::Ansi), EvaluationContext{&batch});
@@ -77,8 +79,9 @@ CommandResult run(const sql::Restore& statement, CommandSession& session) {
                                                {"removed_files_size", longType()},
                                                {"restored_files_size", longType()}});
   RowBuilder rows(schema);
-  for (const int64_t value : {report.tableSizeAfterRestore, report.numOfFilesAfterRestore, report.numRemovedFiles,
-                              report.numRestoredFiles, report.removedFilesSize, report.restoredFilesSize})
+  for (const int64_t value :
+       {report.tableSizeAfterRestore, report.numOfFilesAfterRestore, report.numRemovedFiles,
+        report.numRestoredFiles, report.removedFilesSize, report.restoredFilesSize})
     rows.addLong(value);
   return {schema, {rows.finish()}};
 }

@@ -144,7 +144,8 @@ TEST_F(OptimizeTest, AFullDiskLeavesTheTableAsItWas) {
   for (const auto kind : {OptimizeRequest::Kind::Compact, OptimizeRequest::Kind::Curve}) {
     request_.kind = kind;
     request_.columns = {{"x"}, {"y"}};
-    for (const auto operation : {FileOperation::OpenOutput, FileOperation::StreamClose, FileOperation::PutIfAbsent}) {
+    for (const auto operation :
+         {FileOperation::OpenOutput, FileOperation::StreamClose, FileOperation::PutIfAbsent}) {
       const int64_t nth = operation == FileOperation::PutIfAbsent ? 1 : 2;
       store_->inject({.operation = operation, .call = store_->calls(operation) + nth, .errorNumber = 28});
       EXPECT_NE(conditionOfOptimize(), "");
@@ -158,7 +159,8 @@ TEST_F(OptimizeTest, AFullDiskLeavesTheTableAsItWas) {
         for (const char* folder : {"/t/p=a", "/t/p=b"}) {
           for (const FileInfo& file : files_->list(folder)) {
             bool isLive = false;
-            for (const AddFile& live : log_->require()->liveFiles()) isLive = isLive || file.path == "/t/" + live.path;
+            for (const AddFile& live : log_->require()->liveFiles())
+              isLive = isLive || file.path == "/t/" + live.path;
             if (!isLive) files_->remove(file.path);
           }
         }
@@ -192,7 +194,9 @@ TEST_F(OptimizeTest, SortedFilesHaveNarrowBoundsInEveryColumn) {
   }
   int64_t bytes = 0;
   for (size_t at = 0; at < values.size(); at += 512)
-    bytes += append("a", {values.begin() + static_cast<std::ptrdiff_t>(at), values.begin() + static_cast<std::ptrdiff_t>(at + 512)}).size;
+    bytes += append("a", {values.begin() + static_cast<std::ptrdiff_t>(at),
+                          values.begin() + static_cast<std::ptrdiff_t>(at + 512)})
+                 .size;
   const auto before = rows();
   request_.kind = OptimizeRequest::Kind::Curve;
   request_.columns = {{"x"}, {"y"}};
@@ -220,7 +224,8 @@ TEST_F(OptimizeTest, SortedFilesHaveNarrowBoundsInEveryColumn) {
 
 TEST_F(OptimizeTest, ASortThatGoesThroughATemporaryFileGivesTheSameRowsInOrder) {
   Values values;
-  for (int64_t i = 0; i < 20'000; ++i) values.emplace_back((i * 7919) % 20'000, "text of row " + std::to_string(i));
+  for (int64_t i = 0; i < 20'000; ++i)
+    values.emplace_back((i * 7919) % 20'000, "text of row " + std::to_string(i));
   append("a", values);
   const SnapshotPtr snapshot = log_->require();
   CurveWriteOptions options;
@@ -254,14 +259,17 @@ TEST(SpaceCurveTest, BitsOfTheColumnsTakeTurnsAndTheFirstColumnIsAhead) {
     throwIfFailed(y.Append(i % 4));
   }
   const auto schema = arrow::schema({arrow::field("x", arrow::int64()), arrow::field("y", arrow::int64())});
-  const auto rows = arrow::RecordBatch::Make(schema, 16, {valueOrThrow(x.Finish()), valueOrThrow(y.Finish())});
+  const auto rows =
+      arrow::RecordBatch::Make(schema, 16, {valueOrThrow(x.Finish()), valueOrThrow(y.Finish())});
   const std::vector<CurveColumn> columns = {{{0}, longType()}, {{1}, longType()}};
   CurveSample sample(columns);
   sample.add(*rows);
   const std::vector<uint64_t> places = std::move(sample).finish(columns).places(*rows);
   std::vector<int64_t> order(16);
   for (size_t i = 0; i < 16; ++i) order[i] = static_cast<int64_t>(i);
-  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return places[static_cast<size_t>(a)] < places[static_cast<size_t>(b)]; });
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return places[static_cast<size_t>(a)] < places[static_cast<size_t>(b)];
+  });
   // Row number = 4x + y; the letter Z, four times.
   EXPECT_EQ(order, (std::vector<int64_t>{0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15}));
 }
@@ -293,7 +301,8 @@ class ClusterTest : public OptimizeTest {
     const SnapshotPtr snapshot = log_->require();
     Transaction transaction(log_, snapshot);
     transaction.setMetadata(snapshot->metadata());
-    transaction.setProtocol(upgradedProtocol(snapshot->protocol(), snapshot->metadata(), "t", {"clustering", "domainMetadata"}));
+    transaction.setProtocol(
+        upgradedProtocol(snapshot->protocol(), snapshot->metadata(), "t", {"clustering", "domainMetadata"}));
     transaction.setDomain(clusteringDomain(snapshot->metadata(), columns));
     transaction.setOperation({"CLUSTER BY", {}, {}, {}});
     transaction.commit();

@@ -11,12 +11,15 @@
 
 #include "common/error.h"
 #include "delta/commit/transaction.h"
+#include "delta/files/row_rules.h"
 #include "delta/log/log_segment.h"
-#include "delta/scan/vector_files.h"
 #include "delta/scan/table_layout.h"
+#include "delta/scan/vector_files.h"
 #include "delta/snapshot/clustering.h"
 #include "delta/snapshot/history.h"
 #include "delta/snapshot/table_features.h"
+#include "types/column_metadata.h"
+#include "types/schema_json.h"
 
 namespace thalweg::delta {
 namespace {
@@ -31,9 +34,11 @@ SnapshotPtr versionOf(DeltaLog& log, const Snapshot& newest, int64_t version) {
   if (version >= earliest && version <= newest.version()) return log.snapshotAt(version);
   const std::string last = std::to_string(newest.version());
   throw Error("DELTA_CANNOT_RESTORE_TABLE_VERSION",
-              "The table cannot become version " + std::to_string(version) + " again: there are the versions " +
-                  std::to_string(earliest) + " to " + last + ".",
-              {{"version", std::to_string(version)}, {"startVersion", std::to_string(earliest)}, {"endVersion", last}});
+              "The table cannot become version " + std::to_string(version) +
+                  " again: there are the versions " + std::to_string(earliest) + " to " + last + ".",
+              {{"version", std::to_string(version)},
+               {"startVersion", std::to_string(earliest)},
+               {"endVersion", last}});
 }
 
 SnapshotPtr versionAt(DeltaLog& log, const Snapshot& newest, int64_t timestampMs) {
@@ -106,6 +111,26 @@ void restoreClustering(const Snapshot& current, const Snapshot& wanted, Transact
   }
 }
 
+// Identity columns never give a value out twice: they go on where they are now.
+Metadata restoredMetadata(const Snapshot& current, const Snapshot& wanted) {
+  Metadata metadata = wanted.metadata();
+  std::vector<StructField> fields = wanted.schema()->fields();
+  bool moved = false;
+  for (StructField& field : fields) {
+    const int index = current.schema()->fieldIndex(field.name, /*caseSensitive=*/false);
+    if (index < 0) continue;
+    const auto step = metadataNumber(field.metadata, kIdentityStep);
+    const auto then = metadataNumber(field.metadata, kIdentityHighWaterMark);
+    const auto now = metadataNumber(current.schema()->fields()[static_cast<size_t>(index)].metadata,
+                                    kIdentityHighWaterMark);
+    if (!step || !now || (then && (*step > 0 ? *now <= *then : *now >= *then))) continue;
+    field.metadata = withMetadataKey(field.metadata, kIdentityHighWaterMark, std::to_string(*now));
+    moved = true;
+  }
+  if (moved) metadata.schemaString = toSchemaJson(*DataType::structOf(std::move(fields)));
+  return metadata;
+}
+
 Operation operationOf(const RestoreRequest& request, const RestoreReport& report) {
   Operation operation;
   operation.name = "RESTORE";
@@ -152,11 +177,12 @@ RestoreReport restoreTable(const std::shared_ptr<DeltaLog>& log, const RestoreRe
     report.removedFilesSize += record.sizeBytes();
     transaction.remove(removalOf(record.toAdd(), nowMs));
   });
-  transaction.setMetadata(wanted->metadata());
+  const Metadata metadata = restoredMetadata(*current, *wanted);
+  transaction.setMetadata(metadata);
   std::set<std::string> features;
   for (std::string& name : writerFeatures(wanted->protocol())) features.insert(std::move(name));
   for (std::string& name : readerFeatures(wanted->protocol())) features.insert(std::move(name));
-  transaction.setProtocol(upgradedProtocol(current->protocol(), wanted->metadata(), table, features));
+  transaction.setProtocol(upgradedProtocol(current->protocol(), metadata, table, features));
   restoreClustering(*current, *wanted, transaction);
   transaction.setOperation(operationOf(request, report));
   const CommitOutcome outcome = transaction.commit();

@@ -1,4 +1,5 @@
-// A small table in memory, for tests of what maintains it: partitioned by p, with a column x of longs and y of texts.
+// A small table in memory, for tests of what maintains it: partitioned by p, with a column x of longs and y
+// of texts.
 #pragma once
 
 #include <functional>
@@ -66,7 +67,8 @@ class TableTest : public testing::Test {
   // One commit with one file of these rows.
   AddFile append(const std::string& partition, const Values& values) {
     const SnapshotPtr snapshot = log_->require();
-    const DataFileLayout layout = makeDataFileLayout(log_->table(), snapshot->metadata(), snapshot->protocol());
+    const DataFileLayout layout =
+        makeDataFileLayout(log_->table(), snapshot->metadata(), snapshot->protocol());
     const bool partitioned = !layout.partitionColumns.empty();
     DataFileWriter writer(layout, partitioned ? PartitionValues{{"p", partition}} : PartitionValues(), 0);
     arrow::Int64Builder x;
@@ -82,7 +84,8 @@ class TableTest : public testing::Test {
       fields.insert(fields.begin(), arrow::field("p", arrow::utf8()));
       columns.insert(columns.begin(), valueOrThrow(p.Finish()));
     }
-    writer.write(*arrow::RecordBatch::Make(arrow::schema(fields), static_cast<int64_t>(values.size()), columns));
+    writer.write(
+        *arrow::RecordBatch::Make(arrow::schema(fields), static_cast<int64_t>(values.size()), columns));
     const AddFile file = *writer.close();
     Transaction transaction(log_, snapshot);
     transaction.add(file);
@@ -123,7 +126,8 @@ class TableTest : public testing::Test {
   Values rowsOf(const Snapshot& snapshot, const AddFile& file) {
     DataFileReadOptions options;
     options.columns = {1, 2};
-    DataFileReader reader(makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema()), file, options);
+    DataFileReader reader(makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema()), file,
+                          options);
     Values rows;
     while (const auto batch = reader.next()) {
       const auto& x = static_cast<const arrow::Int64Array&>(*batch->column(0));

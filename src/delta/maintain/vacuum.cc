@@ -82,11 +82,14 @@ class FolderWalk {
       isEmpty = false;
       if (isHidden(entry.name(), relative.empty()) || (isLink && entry.isDirectory)) return;
       if (entry.isDirectory) return folders.push_back(entry);
-      const std::string path = relative.empty() ? std::string(entry.name()) : relative + "/" + std::string(entry.name());
-      if (entry.modificationTimeMs < cutoffMs_ && !needed_.contains(path)) visit({entry.path, entry.sizeBytes, false});
+      const std::string path =
+          relative.empty() ? std::string(entry.name()) : relative + "/" + std::string(entry.name());
+      if (entry.modificationTimeMs < cutoffMs_ && !needed_.contains(path))
+        visit({entry.path, entry.sizeBytes, false});
     });
     for (const FileInfo& below : folders) {
-      const std::string path = relative.empty() ? std::string(below.name()) : relative + "/" + std::string(below.name());
+      const std::string path =
+          relative.empty() ? std::string(below.name()) : relative + "/" + std::string(below.name());
       // A folder that another writer is about to use is young.
       if (visitFolder(path, visit) && below.modificationTimeMs < cutoffMs_ && path != kChangeFolder)
         visit({below.path, 0, true});
@@ -104,7 +107,8 @@ class FolderWalk {
 
 class Vacuum {
  public:
-  Vacuum(const std::shared_ptr<DeltaLog>& log, const VacuumRequest& request, const CancellationToken* cancellation)
+  Vacuum(const std::shared_ptr<DeltaLog>& log, const VacuumRequest& request,
+         const CancellationToken* cancellation)
       : log_(log), request_(request), cancellation_(cancellation), snapshot_(log->require()) {}
 
   VacuumReport run() {
@@ -131,23 +135,31 @@ class Vacuum {
  private:
   void checkRetention() const {
     if (retentionMs_ < 0) {
-      throw Error("DELTA_VACUUM_RETENTION_PERIOD_NEGATIVE", "VACUUM cannot retain a negative number of hours.");
+      throw Error("DELTA_VACUUM_RETENTION_PERIOD_NEGATIVE",
+                  "VACUUM cannot retain a negative number of hours.");
     }
     if (!request_.checkRetention || retentionMs_ >= tableRetentionMs_) return;
-    throw Error("DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT",
-                "Files that readers, writers under way and time travel may need would be deleted: the table retains "
-                "them for " +
-                    std::to_string(tableRetentionMs_ / 3'600'000) +
-                    " hours (delta.deletedFileRetentionDuration). Retain as many, or, where certainly nobody uses the "
-                    "table, set spark.databricks.delta.retentionDurationCheck.enabled to false.",
-                {{"configuredRetentionHours", std::to_string(tableRetentionMs_ / 3'600'000)}});
+    throw Error(
+        "DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT",
+        "Files that readers, writers under way and time travel may need would be deleted: the table retains "
+        "them for " +
+            std::to_string(tableRetentionMs_ / 3'600'000) +
+            " hours (delta.deletedFileRetentionDuration). Retain as many, or, where certainly nobody uses "
+            "the "
+            "table, set spark.databricks.delta.retentionDurationCheck.enabled to false.",
+        {{"configuredRetentionHours", std::to_string(tableRetentionMs_ / 3'600'000)}});
   }
 
   void protectNeeded() {
     needed_ = std::make_unique<ProtectedFiles>(log_->table().path);
     needed_->addSnapshot(*snapshot_, cutoffMs_);
-    const bool hasChanges = tableFlag(snapshot_->metadata(), kEnableChangeDataFeed);
-    if (retentionMs_ > tableRetentionMs_ || hasChanges) needed_->addCommits(*snapshot_, cutoffMs_);
+    const Metadata& metadata = snapshot_->metadata();
+    // A snapshot remembers removals as long as the table's property said when they were looked at: who set it
+    // may have said less before.
+    const bool mayHaveForgotten =
+        retentionMs_ > tableRetentionMs_ || tableProperty(metadata, "delta.deletedFileRetentionDuration");
+    if (mayHaveForgotten || tableFlag(metadata, kEnableChangeDataFeed))
+      needed_->addCommits(*snapshot_, cutoffMs_);
     needed_->finish();
   }
 
@@ -171,9 +183,10 @@ class Vacuum {
     report->numDirectories = 1;
     const auto last = lastVacuumed();
     if (firstCommit_.value_or(0) > last.value_or(-1) + 1) {
-      throw Error("DELTA_CANNOT_VACUUM_LITE",
-                  "The log no longer has all commits since the last vacuum, so that it cannot say which files were "
-                  "removed. Run VACUUM without LITE.");
+      throw Error(
+          "DELTA_CANNOT_VACUUM_LITE",
+          "The log no longer has all commits since the last vacuum, so that it cannot say which files were "
+          "removed. Run VACUUM without LITE.");
     }
     FileSystem& files = *snapshot_->table().fileSystem;
     std::set<std::string> seen;
@@ -196,8 +209,8 @@ class Vacuum {
   }
 
   void visitFile(const std::string& path, std::set<std::string>* seen, const CandidateVisitor& visit) {
-    const bool isOutside = path.starts_with('/') || path.find(':') != std::string::npos ||
-                           path.find("..") != std::string::npos;
+    const bool isOutside =
+        path.starts_with('/') || path.find(':') != std::string::npos || path.find("..") != std::string::npos;
     if (isOutside || needed_->contains(path) || !seen->insert(path).second) return;
     const auto file = snapshot_->table().fileSystem->stat(log_->table().path + "/" + path);
     if (!file || file->isDirectory || file->modificationTimeMs >= cutoffMs_) return;
@@ -228,7 +241,8 @@ class Vacuum {
     start.name = "VACUUM START";
     start.parameters = {{"retentionCheckEnabled", request_.checkRetention ? "true" : "false"},
                         {"defaultRetentionMillis", std::to_string(tableRetentionMs_)}};
-    if (request_.retentionMs) start.parameters.emplace_back("specifiedRetentionMillis", std::to_string(retentionMs_));
+    if (request_.retentionMs)
+      start.parameters.emplace_back("specifiedRetentionMillis", std::to_string(retentionMs_));
     start.metrics = {{"numFilesToDelete", planned.numDeleted}, {"sizeOfDataToDelete", planned.sizeBytes}};
     commit(std::move(start));
   }

@@ -89,11 +89,16 @@ TEST_F(VacuumTest, AShorterRetentionIsRefusedUnlessTheCheckIsOff) {
 
 TEST_F(VacuumTest, HiddenNamesStayButPartitionFoldersAndOldChangesDoNot) {
   append("a", {{1, ""}});
-  for (const char* path : {"_hidden/x.parquet", ".hidden/x.parquet", "p=a/_metadata", "p=a/.x.crc", "_other=1/x"}) put(path);
-  for (const char* path : {"_change_data/cdc-1.parquet", "p=zz/x.parquet", "loose", "sub/_change_data_not/x", "sub/x"}) put(path);
+  for (const char* path :
+       {"_hidden/x.parquet", ".hidden/x.parquet", "p=a/_metadata", "p=a/.x.crc", "_other=1/x"})
+    put(path);
+  for (const char* path :
+       {"_change_data/cdc-1.parquet", "p=zz/x.parquet", "loose", "sub/_change_data_not/x", "sub/x"})
+    put(path);
   clock_.laterMs = 8 * kDayMs;
   EXPECT_EQ(vacuum().numDeleted, 4);
-  for (const char* path : {"_hidden/x.parquet", ".hidden/x.parquet", "p=a/_metadata", "p=a/.x.crc", "_other=1/x", "sub/_change_data_not/x"})
+  for (const char* path : {"_hidden/x.parquet", ".hidden/x.parquet", "p=a/_metadata", "p=a/.x.crc",
+                           "_other=1/x", "sub/_change_data_not/x"})
     EXPECT_TRUE(exists(path)) << path;
   EXPECT_EQ(rows().at("a").size(), 1u);
 }
@@ -206,14 +211,16 @@ TEST_F(VacuumTest, AFileNamedByAnotherWayToTheTableStays) {
 // Real folders, links and all.
 class VacuumOnDiskTest : public testing::Test {
  protected:
-  VacuumOnDiskTest() : root_(std::filesystem::temp_directory_path() / ("thalweg-vacuum-" + std::to_string(::getpid()))) {
+  VacuumOnDiskTest()
+      : root_(std::filesystem::temp_directory_path() / ("thalweg-vacuum-" + std::to_string(::getpid()))) {
     std::filesystem::remove_all(root_);
     std::filesystem::create_directories(root_ / "t");
     std::filesystem::create_directories(root_ / "outside");
     log_ = std::make_shared<DeltaLog>(Location{makeLocalFileSystem(), (root_ / "t").string()}, clock_);
     Transaction transaction(log_, nullptr);
     Metadata metadata;
-    metadata.schemaString = R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{}}]})";
+    metadata.schemaString =
+        R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{}}]})";
     transaction.setMetadata(metadata);
     transaction.setOperation({"CREATE TABLE", {}, {}, {}});
     transaction.commit();
