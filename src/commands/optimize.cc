@@ -3,11 +3,11 @@
 #include <limits>
 #include <memory>
 
+#include <arrow/api.h>
 #include <nlohmann/json.hpp>
 
+#include "commands/maintenance.h"
 #include "commands/partition_condition.h"
-#include "commands/rows.h"
-#include "commands/statements.h"
 #include "commands/table_target.h"
 #include "common/error.h"
 #include "common/json_text.h"
@@ -15,6 +15,8 @@
 #include "delta/maintain/optimize.h"
 #include "delta/snapshot/clustering.h"
 #include "delta/snapshot/table_features.h"
+#include "types/arrow_result.h"
+#include "types/arrow_types.h"
 
 namespace thalweg {
 namespace {
@@ -137,6 +139,37 @@ json metricsOf(const OptimizeReport& report, const OptimizeRequest& request, con
   return metrics;
 }
 
+// An object's members by their fields' names; an absent one is null.
+void append(arrow::ArrayBuilder* builder, const json& value) {
+  if (value.is_null()) return throwIfFailed(builder->AppendNull());
+  switch (builder->type()->id()) {
+    case arrow::Type::STRUCT: {
+      auto* members = static_cast<arrow::StructBuilder*>(builder);
+      throwIfFailed(members->Append());
+      for (int i = 0; i < members->num_fields(); ++i) {
+        const auto member = value.find(members->type()->field(i)->name());
+        append(members->field_builder(i), member == value.end() ? json() : *member);
+      }
+      return;
+    }
+    case arrow::Type::INT64:
+      return throwIfFailed(static_cast<arrow::Int64Builder*>(builder)->Append(value.get<int64_t>()));
+    case arrow::Type::DOUBLE:
+      return throwIfFailed(static_cast<arrow::DoubleBuilder*>(builder)->Append(value.get<double>()));
+    case arrow::Type::BOOL:
+      return throwIfFailed(static_cast<arrow::BooleanBuilder*>(builder)->Append(value.get<bool>()));
+    default:
+      return throwIfFailed(static_cast<arrow::StringBuilder*>(builder)->Append(value.get<std::string>()));
+  }
+}
+
+std::shared_ptr<arrow::RecordBatch> rowOf(const Schema& schema, const json& row) {
+  std::unique_ptr<arrow::ArrayBuilder> builder;
+  throwIfFailed(arrow::MakeBuilder(arrow::default_memory_pool(), toArrowType(schema), &builder));
+  append(builder.get(), row);
+  return valueOrThrow(arrow::RecordBatch::FromStructArray(valueOrThrow(builder->Finish())));
+}
+
 // "134217728", "128mb", "1 g".
 std::optional<int64_t> parseBytes(const std::string& text) {
   int64_t number = 0;
@@ -221,10 +254,9 @@ CommandResult runRequest(const MaintainedTable& table, const OptimizeRequest& re
   const OptimizeReport report = delta::optimizeTable(table.log, table.snapshot, request, pool.numSlots(),
                                                      runTasks, &session.cancellation());
   const SchemaPtr schema = resultSchema();
-  RowBuilder rows(schema);
-  rows.addText(table.log->table().uri());
-  rows.addStruct(metricsOf(report, request, *table.snapshot, pool.numSlots()));
-  return {schema, {rows.finish()}};
+  const json row = {{"path", table.log->table().uri()},
+                    {"metrics", metricsOf(report, request, *table.snapshot, pool.numSlots())}};
+  return {schema, {rowOf(*schema, row)}};
 }
 
 void checkClustering(const sql::Optimize& statement, bool clustered) {

@@ -1,38 +1,11 @@
 #include "commands/rows.h"
 
 #include <arrow/api.h>
-#include <nlohmann/json.hpp>
 
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
 namespace thalweg {
-namespace {
-
-void appendJson(arrow::ArrayBuilder* builder, const nlohmann::json& value) {
-  if (value.is_null()) return throwIfFailed(builder->AppendNull());
-  switch (builder->type()->id()) {
-    case arrow::Type::STRUCT: {
-      auto* members = static_cast<arrow::StructBuilder*>(builder);
-      throwIfFailed(members->Append());
-      for (int i = 0; i < members->num_fields(); ++i) {
-        const auto member = value.find(members->type()->field(i)->name());
-        appendJson(members->field_builder(i), member == value.end() ? nlohmann::json() : *member);
-      }
-      return;
-    }
-    case arrow::Type::INT64:
-      return throwIfFailed(static_cast<arrow::Int64Builder*>(builder)->Append(value.get<int64_t>()));
-    case arrow::Type::DOUBLE:
-      return throwIfFailed(static_cast<arrow::DoubleBuilder*>(builder)->Append(value.get<double>()));
-    case arrow::Type::BOOL:
-      return throwIfFailed(static_cast<arrow::BooleanBuilder*>(builder)->Append(value.get<bool>()));
-    default:
-      return throwIfFailed(static_cast<arrow::StringBuilder*>(builder)->Append(value.get<std::string>()));
-  }
-}
-
-}  // namespace
 
 RowBuilder::RowBuilder(SchemaPtr schema) : schema_(std::move(schema)) {
   for (const StructField& field : schema_->fields()) {
@@ -106,10 +79,6 @@ void RowBuilder::addMap(const std::map<std::string, std::optional<std::string>>&
     auto* items = static_cast<arrow::StringBuilder*>(builder->item_builder());
     throwIfFailed(value ? items->Append(*value) : items->AppendNull());
   }
-}
-
-void RowBuilder::addStruct(const nlohmann::json& value) {
-  appendJson(next(), value);
 }
 
 std::shared_ptr<arrow::RecordBatch> RowBuilder::finish() {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <arrow/type_fwd.h>
-#include <nlohmann/json_fwd.hpp>
 
 #include "types/data_type.h"
 
@@ -29,8 +28,6 @@ class RowBuilder {
   void addTexts(const std::vector<std::string>& values);
   void addMap(const std::map<std::string, std::string>& values);
   void addMap(const std::map<std::string, std::optional<std::string>>& values);
-  // A struct of structs, numbers, booleans and texts from an object with its fields' names; an absent member is null.
-  void addStruct(const nlohmann::json& value);
   std::shared_ptr<arrow::RecordBatch> finish();
 
  private:

@@ -21,12 +21,6 @@ CommandResult run(const sql::InsertInto& statement, CommandSession& session);
 CommandResult run(const sql::Delete& statement, CommandSession& session);
 CommandResult run(const sql::Update& statement, CommandSession& session);
 
-// optimize.cc, vacuum.cc, restore.cc
-CommandResult run(const sql::Optimize& statement, CommandSession& session);
-CommandResult run(const sql::Reorg& statement, CommandSession& session);
-CommandResult run(const sql::Vacuum& statement, CommandSession& session);
-CommandResult run(const sql::Restore& statement, CommandSession& session);
-
 // truncate.cc, comment.cc
 CommandResult run(const sql::Truncate& statement, CommandSession& session);
 CommandResult run(const sql::CommentOn& statement, CommandSession& session);
