@@ -1,5 +1,6 @@
 #include "commands/commands.h"
 
+#include "commands/maintenance.h"
 #include "commands/statements.h"
 #include "common/error.h"
 

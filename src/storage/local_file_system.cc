@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "common/uuid.h"
+#include "storage/folder_access.h"
 #include "storage/local_file_system.h"
 #include "storage/local_output_stream.h"
 #include "storage/storage_error.h"
@@ -128,7 +129,7 @@ int openRegularFile(const std::string& path) {
   throw storageError(failure, failure == EINVAL ? "open (it is a pipe, a socket or a device, not a file)" : "open", path);
 }
 
-class LocalFileSystem : public FileSystem {
+class LocalFileSystem : public FileSystem, public FolderAccess {
  public:
   explicit LocalFileSystem(PathPolicy policy) : policy_(std::move(policy)) {}
 
@@ -145,33 +146,15 @@ class LocalFileSystem : public FileSystem {
   std::vector<FileInfo> list(const std::string& directory) override { return listFrom(directory, {}); }
 
   std::vector<FileInfo> listFrom(const std::string& directory, std::string_view firstName) override {
-    policy_.check(directory);
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(directory.c_str()), &::closedir);
-    if (!stream) {
-      if (errno == ENOENT) return {};
-      throw storageError(errno, "list", directory);
-    }
-    const std::string prefix = directory == "/" ? "/" : directory + "/";
     std::vector<FileInfo> entries;
-    while (true) {
-      errno = 0;
-      const dirent* entry = ::readdir(stream.get());
-      if (!entry) {
-        if (errno != 0) throw storageError(errno, "list", directory);
-        break;
-      }
-      const std::string_view name = entry->d_name;
-      if (name == "." || name == ".." || name < firstName) continue;
-      struct stat status;
-      if (::fstatat(::dirfd(stream.get()), entry->d_name, &status, 0) != 0) {
-        if (errno == ENOENT) continue;  // gone since, or a dangling link
-        throw storageError(errno, "look at", prefix + std::string(name));
-      }
-      entries.push_back(infoOf(prefix + std::string(name), status));
-    }
+    readDirectory(directory, firstName, [&](FileInfo entry, bool) { entries.push_back(std::move(entry)); });
     std::sort(entries.begin(), entries.end(),
               [](const FileInfo& a, const FileInfo& b) { return a.path < b.path; });
     return entries;
+  }
+
+  void visitEntries(const std::string& directory, const EntryVisitor& visit) override {
+    readDirectory(directory, {}, visit);
   }
 
   std::string readAll(const std::string& path) override {
@@ -262,7 +245,48 @@ class LocalFileSystem : public FileSystem {
     if (failure) throw storageError(failure.value(), "delete", path);
   }
 
+  bool removeEmpty(const std::string& path) override {
+    policy_.check(path);
+    if (::rmdir(path.c_str()) == 0) return true;
+    if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOENT || errno == ENOTDIR) return false;
+    throw storageError(errno, "delete", path);
+  }
+
  private:
+  template <typename Visit>
+  void readDirectory(const std::string& directory, std::string_view firstName, const Visit& visit) {
+    policy_.check(directory);
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::opendir(directory.c_str()), &::closedir);
+    if (!stream) {
+      if (errno == ENOENT) return;
+      throw storageError(errno, "list", directory);
+    }
+    const std::string prefix = directory == "/" ? "/" : directory + "/";
+    while (true) {
+      errno = 0;
+      const dirent* entry = ::readdir(stream.get());
+      if (!entry) {
+        if (errno != 0) throw storageError(errno, "list", directory);
+        return;
+      }
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == ".." || name < firstName) continue;
+      struct stat status;
+      if (::fstatat(::dirfd(stream.get()), entry->d_name, &status, 0) != 0) {
+        if (errno == ENOENT) continue;  // gone since, or a dangling link
+        throw storageError(errno, "look at", prefix + std::string(name));
+      }
+      FileInfo info = infoOf(prefix + std::string(name), status);
+      const bool link = entry->d_type == DT_LNK || (entry->d_type == DT_UNKNOWN && isLink(info.path));
+      visit(std::move(info), link);
+    }
+  }
+
+  static bool isLink(const std::string& path) {
+    struct stat status;
+    return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+  }
+
   PathPolicy policy_;
 };
 

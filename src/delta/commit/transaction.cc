@@ -159,7 +159,8 @@ void Transaction::render() {
   assignRowIds();
   if (readSnapshot_) facts_.readVersion = readSnapshot_->version();
   facts_.isBlindAppend = onlyAdds && !reads_.dependsOnFiles();
-  facts_.isolationLevel = dataChange || metadata_ || protocol_ || facts_.isBlindAppend
+  const bool isEmpty = files_.empty() && transactions_.empty() && domains_.empty();
+  facts_.isolationLevel = dataChange || metadata_ || protocol_ || (facts_.isBlindAppend && !isEmpty)
                               ? IsolationLevel::Serializable
                               : IsolationLevel::SnapshotIsolation;
   facts_.txnId = txnId_;
@@ -231,7 +232,7 @@ void Transaction::checkActions() const {
   }
   if (removesData) checkRemovesRows(metadata(), table);
   if (removesData && addsData && !hasCdc && tableFlag(metadata(), kEnableChangeDataFeed) &&
-      operation_.name != "WRITE" && operation_.name != "STREAMING UPDATE") {
+      operation_.name != "WRITE" && operation_.name != "STREAMING UPDATE" && operation_.name != "RESTORE") {
     throw unsupported(
         "changing rows of a Delta table with change data feed without writing its change files");
   }

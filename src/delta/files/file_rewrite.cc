@@ -6,10 +6,11 @@
 
 namespace thalweg::delta {
 
-FileRewrite::FileRewrite(const Snapshot& snapshot)
+FileRewrite::FileRewrite(const Snapshot& snapshot, const CancellationToken* cancellation)
     : metadata_(snapshot.metadata()),
       readLayout_(makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema())),
       writeLayout_(makeDataFileLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol())) {
+  options_.cancellation = cancellation;
   for (int i = 0; i < static_cast<int>(snapshot.schema()->fields().size()); ++i) {
     if (!readLayout_->isPartitionColumn(i)) options_.columns.push_back(i);
   }

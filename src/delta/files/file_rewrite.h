@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "common/cancellation.h"
 #include "delta/actions/actions.h"
 #include "delta/files/data_file_writer.h"
 #include "delta/scan/data_file_reader.h"
@@ -17,7 +18,8 @@ namespace thalweg::delta {
 // thread.
 class FileRewrite {
  public:
-  explicit FileRewrite(const Snapshot& snapshot);
+  // `cancellation` outlives it, null: none.
+  explicit FileRewrite(const Snapshot& snapshot, const CancellationToken* cancellation = nullptr);
   ~FileRewrite();
   FileRewrite(const FileRewrite&) = delete;
   FileRewrite& operator=(const FileRewrite&) = delete;

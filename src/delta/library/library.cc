@@ -1,6 +1,10 @@
 // The library's public face: include/thalweg/delta.h over the folders of delta/.
 #include "thalweg/delta.h"
 
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <thread>
 #include <utility>
 #include <variant>
 
@@ -18,7 +22,7 @@
 #include "delta/files/partitioned_writer.h"
 #include "delta/files/row_rules.h"
 #include "delta/files/schema_enforcement.h"
-#include "delta/maintain/compaction.h"
+#include "delta/maintain/optimize.h"
 #include "delta/scan/data_file_reader.h"
 #include "delta/scan/row_count.h"
 #include "delta/snapshot/delta_log.h"
@@ -62,6 +66,24 @@ SnapshotPtr newestOf(DeltaLog& log) {
     throw Error("DELTA_PATH_DOES_NOT_EXIST", "There is no folder " + uri + ".", {{"path", uri}});
   throw Error("DELTA_MISSING_DELTA_TABLE", uri + " is no Delta table: it has no _delta_log with a version.",
               {{"tableName", uri}});
+}
+
+void runOnThreads(int count, const std::function<void(int)>& task) {
+  std::vector<std::exception_ptr> failures(static_cast<size_t>(count));
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i) {
+    threads.emplace_back([&, i] {
+      try {
+        task(i);
+      } catch (...) {
+        failures[static_cast<size_t>(i)] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
 }
 
 // The live rows of a version, file by file.
@@ -250,13 +272,13 @@ void DeltaTable::scan(ArrowArrayStream* out, const std::vector<std::string>& col
 
 int64_t DeltaTable::optimize(int64_t targetBytes) {
   return guarded([&] {
-    delta::CompactionRules rules;
-    rules.smallBelowBytes = rules.targetBytes = targetBytes;
-    rules.minFiles = 2;
-    rules.bytesPerCommit = INT64_MAX;
-    const auto report = delta::compactSmallFiles(state_->log, rules);
+    delta::OptimizeRequest request;
+    request.minFileBytes = request.maxFileBytes = targetBytes;
+    request.operation = {"OPTIMIZE", {{"predicate", delta::jsonText("[]")}, {"auto", "false"}}, {}, {}, {}};
+    const int numTasks = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    const auto report = delta::optimizeTable(state_->log, state_->log->require(), request, numTasks, runOnThreads, nullptr);
     update();
-    return report ? report->numRemovedFiles - report->numAddedFiles : 0;
+    return static_cast<int64_t>(report.files.removedSizes.size()) - static_cast<int64_t>(report.files.addedSizes.size());
   });
 }
 

@@ -36,7 +36,7 @@ struct CompactionReport {
 // Merges what the rules call for in the newest version, on the caller's thread; nullopt where there is
 // nothing to do, or where other writers removed files of every group meanwhile (the table is as those writers
 // left it). Others may read, append and delete rows by vectors all the time: what they delete of a file that
-// is being merged is deleted in the result. Throws Error for a table that we may not write, and the store's
+// is being merged is deleted in the result. Throws Error for a table that we may not write, a conflict's, and the store's
 // errors; files that were made are removed where they are certainly in no commit.
 std::optional<CompactionReport> compactSmallFiles(const std::shared_ptr<DeltaLog>& log,
                                                   const CompactionRules& rules = {});

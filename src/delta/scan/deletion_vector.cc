@@ -11,6 +11,7 @@
 
 #include "common/error.h"
 #include "delta/scan/roaring_reader.h"
+#include "delta/scan/vector_files.h"
 #include "delta/scan/z85.h"
 #include "storage/storage_error.h"
 
@@ -38,16 +39,6 @@ uint32_t bigEndianAt(std::string_view bytes, size_t offset) {
   uint32_t value;
   std::memcpy(&value, bytes.data() + offset, sizeof value);
   return __builtin_bswap32(value);
-}
-
-std::string relativeVectorPath(const std::string& text) {
-  if (text.size() < kUuidTextBytes) throw invalid("the name of its file is cut short");
-  const std::string prefix = text.substr(0, text.size() - kUuidTextBytes);
-  const auto uuid = decodeZ85(std::string_view(text).substr(prefix.size()));
-  if (!uuid || prefix.find('/') != std::string::npos || prefix == "." || prefix == "..") {
-    throw invalid("'" + text + "' names no file");
-  }
-  return (prefix.empty() ? "" : prefix + "/") + deletionVectorFileName(*uuid);
 }
 
 std::string readBlob(const Location& file, const DeletionVector& vector) {
@@ -238,6 +229,16 @@ std::string deletionVectorFileName(std::string_view uuidBytes) {
     name += fmt::format("{:02x}", static_cast<unsigned char>(uuidBytes[i]));
   }
   return name + ".bin";
+}
+
+std::string relativeVectorPath(const std::string& text) {
+  if (text.size() < kUuidTextBytes) throw invalid("the name of its file is cut short");
+  const std::string prefix = text.substr(0, text.size() - kUuidTextBytes);
+  const auto uuid = decodeZ85(std::string_view(text).substr(prefix.size()));
+  if (!uuid || prefix.find('/') != std::string::npos || prefix == "." || prefix == "..") {
+    throw invalid("'" + text + "' names no file");
+  }
+  return (prefix.empty() ? "" : prefix + "/") + deletionVectorFileName(*uuid);
 }
 
 std::shared_ptr<const DeletedRows> readDeletionVector(const Location& table, const DeletionVector& vector,
