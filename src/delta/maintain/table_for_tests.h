@@ -58,7 +58,7 @@ class TableTest : public testing::Test {
     metadata.partitionColumns = std::move(partitionColumns);
     metadata.configuration["delta.enableDeletionVectors"] = "true";
     transaction.setMetadata(metadata);
-    transaction.setOperation({"CREATE TABLE", {}, {}, {}});
+    transaction.setOperation({"CREATE TABLE", {}, {}, {}, {}});
     transaction.commit();
   }
 
@@ -89,7 +89,7 @@ class TableTest : public testing::Test {
     const AddFile file = *writer.close();
     Transaction transaction(log_, snapshot);
     transaction.add(file);
-    transaction.setOperation({"WRITE", {}, {}, {}});
+    transaction.setOperation({"WRITE", {}, {}, {}, {}});
     transaction.commit();
     return file;
   }
@@ -102,7 +102,7 @@ class TableTest : public testing::Test {
     transaction.remove(removalOf(file, clock_.nowMillis()));
     file.deletionVector = inlineDeletionVector(*DeletedRows::none()->with(positions));
     transaction.add(file);
-    transaction.setOperation({"DELETE", {}, {}, {}});
+    transaction.setOperation({"DELETE", {}, {}, {}, {}});
     ASSERT_TRUE(std::holds_alternative<Committed>(transaction.commit()));
   }
   void removeFile(const AddFile& file) {
@@ -110,7 +110,7 @@ class TableTest : public testing::Test {
     Transaction transaction(other, other->require());
     transaction.readFile(file);
     transaction.remove(removalOf(file, clock_.nowMillis()));
-    transaction.setOperation({"DELETE", {}, {}, {}});
+    transaction.setOperation({"DELETE", {}, {}, {}, {}});
     ASSERT_TRUE(std::holds_alternative<Committed>(transaction.commit()));
   }
 
@@ -119,7 +119,7 @@ class TableTest : public testing::Test {
     Metadata metadata = log_->require()->metadata();
     metadata.configuration[key] = value;
     transaction.setMetadata(metadata);
-    transaction.setOperation({"SET TBLPROPERTIES", {}, {}, {}});
+    transaction.setOperation({"SET TBLPROPERTIES", {}, {}, {}, {}});
     transaction.commit();
   }
 

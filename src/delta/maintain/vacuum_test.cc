@@ -120,7 +120,7 @@ TEST_F(VacuumTest, VectorsOfLiveFilesAndOfRetainedVersionsStay) {
     transaction.readFile(before);
     transaction.remove(removalOf(before, clock_.nowMillis()));
     transaction.add(after);
-    transaction.setOperation({"DELETE", {}, {}, {}});
+    transaction.setOperation({"DELETE", {}, {}, {}, {}});
     ASSERT_TRUE(std::holds_alternative<Committed>(transaction.commit()));
   };
   // The protocol's own example of a name.
@@ -202,7 +202,7 @@ TEST_F(VacuumTest, AFileNamedByAnotherWayToTheTableStays) {
   AddFile elsewhere = file;
   elsewhere.path = "file:/linked/t/" + file.path;
   transaction.add(elsewhere);
-  transaction.setOperation({"CLONE", {}, {}, {}});
+  transaction.setOperation({"CLONE", {}, {}, {}, {}});
   transaction.commit();
   clock_.laterMs = 8 * kDayMs;
   EXPECT_EQ(vacuum().numDeleted, 0);
@@ -222,7 +222,7 @@ class VacuumOnDiskTest : public testing::Test {
     metadata.schemaString =
         R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{}}]})";
     transaction.setMetadata(metadata);
-    transaction.setOperation({"CREATE TABLE", {}, {}, {}});
+    transaction.setOperation({"CREATE TABLE", {}, {}, {}, {}});
     transaction.commit();
   }
   ~VacuumOnDiskTest() override { std::filesystem::remove_all(root_); }
@@ -331,7 +331,7 @@ TEST_F(RestoreTest, TheProtocolKeepsWhatItHasAndTransactionsGoOn) {
   append("a", {{1, ""}});
   Transaction transaction(log_, log_->require());
   transaction.setTransaction({"query", 7, std::nullopt});
-  transaction.setOperation({"STREAMING UPDATE", {}, {}, {}});
+  transaction.setOperation({"STREAMING UPDATE", {}, {}, {}, {}});
   transaction.commit();
   setProperty("delta.columnMapping.mode", "none");
   const Protocol before = log_->require()->protocol();
