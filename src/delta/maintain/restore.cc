@@ -49,9 +49,7 @@ SnapshotPtr versionAt(DeltaLog& log, const Snapshot& newest, int64_t timestampMs
     if (!earlier && error.condition() != "DELTA_TIMESTAMP_GREATER_THAN_COMMIT") throw;
     const auto times = readCommitTimes(newest);
     const int64_t bound = earlier && !times.empty() ? times.front().timestampMs : newest.timestampMs();
-    const std::string condition =
-        std::string("DELTA_CANNOT_RESTORE_TIMESTAMP_") + (earlier ? "EARLIER" : "GREATER");
-    throw Error(condition,
+    throw Error(earlier ? "DELTA_CANNOT_RESTORE_TIMESTAMP_EARLIER" : "DELTA_CANNOT_RESTORE_TIMESTAMP_GREATER",
                 "The table cannot become again what it was at " + timeText(timestampMs) + " UTC: its " +
                     (earlier ? "oldest" : "newest") + " version is of " + timeText(bound) + " UTC.",
                 {{"requestedTimestamp", timeText(timestampMs)},
