@@ -164,7 +164,9 @@ Statement StatementParser::parseDescribe() {
     tokens_.take();
     return DescribeDetail{parser_.parseName()};
   }
-  if (tokens_.acceptWord("query") || parser_.peekQuery()) return DescribeQuery{parseQueryMessage()};
+  // TABLE t is a query elsewhere.
+  const bool isTable = tokens_.peekWord("table");
+  if (tokens_.acceptWord("query") || (!isTable && parser_.peekQuery())) return DescribeQuery{parseQueryMessage()};
   if (tokens_.peekAnyWord({"schema", "database", "namespace"}) && tokens_.peekIdentifier(1)) {
     tokens_.take();
     const bool extended = tokens_.acceptWord("extended");

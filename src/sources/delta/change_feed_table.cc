@@ -27,8 +27,15 @@ std::optional<int64_t> versionBound(const Options& options, const std::string& n
               {{"version", *text}});
 }
 
+void refuseBoth(const Options& options, const char* version, const char* timestamp) {
+  if (!options.has(version) || !options.has(timestamp)) return;
+  throw Error("DELTA_MULTIPLE_CDC_BOUNDARY", fmt::format("Give either {} or {}, not both.", version, timestamp),
+              {{"startingOrEnding", std::string(version).starts_with("starting") ? "starting" : "ending"}});
+}
+
 std::optional<Bound> startBound(const delta::Snapshot& newest, const Options& options,
                                 const std::string& timeZone) {
+  refuseBoth(options, "startingVersion", "startingTimestamp");
   if (const auto version = versionBound(options, "startingVersion")) return Bound{*version, std::nullopt};
   const auto text = options.get("startingTimestamp");
   if (!text) return std::nullopt;
@@ -38,6 +45,7 @@ std::optional<Bound> startBound(const delta::Snapshot& newest, const Options& op
 
 std::optional<Bound> endBound(const delta::Snapshot& newest, const Options& options,
                               const std::string& timeZone) {
+  refuseBoth(options, "endingVersion", "endingTimestamp");
   if (const auto version = versionBound(options, "endingVersion")) return Bound{*version, std::nullopt};
   const auto text = options.get("endingTimestamp");
   if (!text) return std::nullopt;
