@@ -1,11 +1,11 @@
 #include "commands/alter_columns.h"
 
 #include <algorithm>
-#include <functional>
 
 #include <nlohmann/json.hpp>
 
 #include "commands/metadata_change.h"
+#include "commands/schema_fields.h"
 #include "commands/sql_evaluator.h"
 #include "commands/table_target.h"
 #include "common/error.h"
@@ -23,71 +23,6 @@
 
 namespace thalweg {
 namespace {
-
-std::string dotted(const sql::Name& path) {
-  return fmt::format("{}", fmt::join(path, "."));
-}
-
-Error columnMissing(const sql::Name& path, const std::vector<StructField>& siblings) {
-  std::string proposal;
-  for (const StructField& field : siblings)
-    proposal += (proposal.empty() ? "" : ", ") + quotedName({field.name});
-  return Error("UNRESOLVED_COLUMN.WITH_SUGGESTION",
-               "There is no column " + quotedName(path) + "; there are " + proposal + ".",
-               {{"objectName", quotedName(path)}, {"proposal", proposal}});
-}
-
-using SiblingsChange = std::function<void(std::vector<StructField>* siblings)>;
-
-// The type with the fields below `parent` (from `depth` on) as `change` leaves them.
-DataTypePtr withChangedFields(const DataTypePtr& type, const sql::Name& parent, size_t depth,
-                              const SiblingsChange& change) {
-  if (type->id() == TypeId::Array && depth < parent.size() && equalsIgnoreCase(parent[depth], "element"))
-    return DataType::array(withChangedFields(type->element(), parent, depth + 1, change),
-                           type->containsNull());
-  if (type->id() == TypeId::Map && depth < parent.size()) {
-    const bool key = equalsIgnoreCase(parent[depth], "key");
-    if (key || equalsIgnoreCase(parent[depth], "value")) {
-      return DataType::map(key ? withChangedFields(type->key(), parent, depth + 1, change) : type->key(),
-                           key ? type->value() : withChangedFields(type->value(), parent, depth + 1, change),
-                           type->containsNull());
-    }
-  }
-  if (type->id() != TypeId::Struct) {
-    throw Error("DELTA_ADD_COLUMN_PARENT_NOT_STRUCT",
-                "The column " + dotted(parent) + " is " + type->sqlString() + ": it has no fields to change.",
-                {{"columnName", dotted(parent)}, {"other", type->sqlString()}});
-  }
-  std::vector<StructField> fields = type->fields();
-  if (depth == parent.size()) {
-    change(&fields);
-  } else {
-    const int index = type->fieldIndex(parent[depth], /*caseSensitive=*/false);
-    if (index < 0) throw columnMissing(parent, fields);
-    StructField& field = fields[static_cast<size_t>(index)];
-    field.type = withChangedFields(field.type, parent, depth + 1, change);
-  }
-  return DataType::structOf(std::move(fields));
-}
-
-sql::Name parentOf(const sql::Name& path) {
-  return {path.begin(), path.end() - 1};
-}
-
-size_t indexOf(const std::vector<StructField>& siblings, const std::string& name, const sql::Name& path) {
-  for (size_t i = 0; i < siblings.size(); ++i) {
-    if (equalsIgnoreCase(siblings[i].name, name)) return i;
-  }
-  throw columnMissing(path, siblings);
-}
-
-void place(std::vector<StructField>* siblings, StructField field, bool first,
-           const std::optional<std::string>& after, const sql::Name& path) {
-  auto at = siblings->end();
-  if (first) at = siblings->begin();
-  if (after) at = siblings->begin() + static_cast<std::ptrdiff_t>(indexOf(*siblings, *after, path)) + 1;
-  siblings->insert(at, std::move(field));
-}
 
 nlohmann::ordered_json metadataJson(const std::string& metadata) {
   auto json = parseOrderedJson(metadata);
@@ -143,6 +78,7 @@ class ColumnChange {
         alter();
         break;
     }
+    delta::checkNamesDiffer(*schema_);
     if (!mapped_) delta::checkColumnNames(*schema_);
     change_.metadata.schemaString = toSchemaJson(*schema_);
     commitMetadata(log_, snapshot_, std::move(change_));
@@ -150,7 +86,7 @@ class ColumnChange {
 
  private:
   void changeFields(const sql::Name& parent, const SiblingsChange& change) {
-    schema_ = withChangedFields(schema_, parent, 0, change);
+    schema_ = withChangedFields(schema_, parent, change);
   }
 
   StructField fieldOf(const sql::ColumnDefinition& column) const {
@@ -284,18 +220,14 @@ class ColumnChange {
   bool drop() {
     nlohmann::ordered_json said = nlohmann::ordered_json::array();
     for (const sql::Name& path : statement_.columnNames) {
+      if (statement_.ifExists && !hasField(*schema_, path)) continue;
       checkCanGo(path);
-      try {
-        changeFields(parentOf(path), [&](std::vector<StructField>* siblings) {
-          const size_t index = indexOf(*siblings, path.back(), path);
-          if (siblings->size() == 1)
-            throw unsupported("dropping the last column of " + quotedName(parentOf(path)));
-          siblings->erase(siblings->begin() + static_cast<std::ptrdiff_t>(index));
-        });
-      } catch (const Error& error) {
-        if (!statement_.ifExists || !error.condition().starts_with("UNRESOLVED_COLUMN")) throw;
-        continue;
-      }
+      changeFields(parentOf(path), [&](std::vector<StructField>* siblings) {
+        const size_t index = indexOf(*siblings, path.back(), path);
+        if (siblings->size() == 1)
+          throw unsupported("dropping the last column of " + quotedName(parentOf(path)));
+        siblings->erase(siblings->begin() + static_cast<std::ptrdiff_t>(index));
+      });
       said.push_back(dotted(path));
     }
     change_.operation.name = "DROP COLUMNS";
@@ -373,7 +305,7 @@ class ColumnChange {
                                       toJsonText(nlohmann::json(*statement_.setDefault)));
   }
 
-  // Moves the mark to the highest value that is in the table, by the statistics of its files.
+  // By the value that is furthest in the table, which the statistics of its files tell.
   void syncIdentity(StructField* field) const {
     if (!delta::isIdentity(*field)) {
       throw Error("DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN",
@@ -384,7 +316,7 @@ class ColumnChange {
         delta::physicalSchema(snapshot_->schema(), delta::columnMappingMode(snapshot_->metadata()));
     const auto index =
         static_cast<size_t>(snapshot_->schema()->fieldIndex(field->name, /*caseSensitive=*/false));
-    std::optional<int64_t> mark = metadataNumber(field->metadata, delta::kIdentityHighWaterMark);
+    std::optional<int64_t> furthest;
     snapshot_->files().forEachLive([&](const delta::FileRecord& record) {
       const delta::AddFile file = record.toAdd();
       const auto bounds = delta::StatisticsView(file.stats.value_or(""))
@@ -392,8 +324,9 @@ class ColumnChange {
       if (bounds.allNull()) return;
       const auto* value = std::get_if<int64_t>(step > 0 ? &bounds.max : &bounds.min);
       if (!value) throw unsupported("SYNC IDENTITY of a table with files without statistics of the column");
-      if (!mark || (step > 0 ? *value > *mark : *value < *mark)) mark = *value;
+      if (!furthest || (step > 0 ? *value > *furthest : *value < *furthest)) furthest = *value;
     });
+    const auto mark = furthest ? delta::identityMarkAfter(*field, *furthest) : std::nullopt;
     if (mark)
       field->metadata =
           withMetadataKey(field->metadata, delta::kIdentityHighWaterMark, std::to_string(*mark));

@@ -36,7 +36,8 @@ class EditRun {
     const auto elapsed = std::chrono::steady_clock::now() - start;
     transaction.setOperation(
         operation(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()));
-    commit(transaction);
+    const delta::CommitOutcome outcome = edit_->commit(transaction);
+    if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) throw Error(conflict->error);
     return edit_->metrics();
   }
 
@@ -72,20 +73,6 @@ class EditRun {
     else if (metrics.rowsKnown)
       operation.metrics.emplace_back("numDeletedRows", counts.numDeletedRows);
     return operation;
-  }
-
-  void commit(delta::Transaction& transaction) {
-    // A commit that fails with an exception may be in the log all the same: its files stay.
-    delta::CommitOutcome outcome = [&] {
-      try {
-        return transaction.commit();
-      } catch (...) {
-        edit_->handOver();
-        throw;
-      }
-    }();
-    if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) throw Error(conflict->error);
-    edit_->handOver();
   }
 
   const EditedTable& table_;

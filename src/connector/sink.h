@@ -17,8 +17,8 @@ namespace thalweg {
 enum class OutputMode { Append, Update, Complete };
 enum class SaveMode { Append, Overwrite, ErrorIfExists, Ignore };
 
-// Writes the rows of one task. Used by one thread. close() makes them ready for the commit; a writer dropped without close
-// leaves nothing that a reader could see.
+// Writes the rows of one task. Used by one thread. close() makes them ready for the commit; a writer dropped
+// without close leaves nothing that a reader could see.
 class TaskWriter {
  public:
   virtual ~TaskWriter() = default;
@@ -26,13 +26,16 @@ class TaskWriter {
   virtual void close() = 0;
 };
 
-// One batch being written. openTask may be called from several threads, commit or abort once, after all tasks closed.
+// One batch being written. openTask may be called from several threads, commit or abort once, after all
+// tasks closed.
 class BatchWrite {
  public:
   virtual ~BatchWrite() = default;
   virtual std::unique_ptr<TaskWriter> openTask(int taskId) = 0;
 
-  // Publishes all tasks' rows at once, or throws an Error and publishes nothing. A lost answer is resolved by reading back.
+  // Publishes all tasks' rows at once. Throws where another writer was first, and nothing is published then.
+  // A lost answer is resolved by reading back; where that fails too, it throws and the rows may be published
+  // all the same: no file that they need may be taken away, so abort() is not called after it.
   virtual void commit() = 0;
   virtual void abort() noexcept = 0;
   // Rows that the batch wrote; −1 where the sink does not count (as in Spark's progress).
@@ -45,7 +48,8 @@ struct StreamBatch {
   std::string runId;
   OutputMode mode = OutputMode::Append;
   SchemaPtr schema;  // of the rows
-  // An earlier run planned the batch, and may have written it. One that this run planned cannot be in the sink.
+  // An earlier run planned the batch, and may have written it. One that this run planned cannot be in the
+  // sink.
   bool replayed = true;
 };
 

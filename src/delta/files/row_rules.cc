@@ -92,6 +92,30 @@ bool isGenerated(const StructField& column) {
 bool isIdentity(const StructField& column) {
   return hasMetadataKey(column.metadata, kIdentityStep);
 }
+
+std::optional<int64_t> identityMarkAfter(const StructField& column, int64_t value) {
+  __extension__ using Wide = __int128;
+  const int64_t start = metadataNumber(column.metadata, kIdentityStart).value_or(1);
+  const int64_t step = metadataNumber(column.metadata, kIdentityStep).value_or(1);
+  const auto mark = metadataNumber(column.metadata, kIdentityHighWaterMark);
+  if (step == 0) return std::nullopt;
+  const auto isBefore = [step](Wide left, Wide right) { return step > 0 ? left < right : left > right; };
+  // A mark before START would give values that no one asked for: it moves in any case.
+  const bool misplaced = mark && isBefore(*mark, start);
+  if (isBefore(value, start) && !misplaced) return std::nullopt;
+  const Wide offset = Wide(value) - start;
+  Wide count = offset / step;
+  if (isBefore(start + count * step, value)) ++count;
+  Wide next = start + count * step;
+  if (mark && isBefore(next, *mark)) next = *mark;
+  if (next != static_cast<int64_t>(next)) {
+    throw Error("ARITHMETIC_OVERFLOW", "The identity column " + column.name + " has the value " +
+                                           std::to_string(value) +
+                                           ", and the next one of its sequence is no BIGINT.");
+  }
+  if (mark == static_cast<int64_t>(next)) return std::nullopt;
+  return static_cast<int64_t>(next);
+}
 bool isFilledIn(const StructField& column) {
   return isGenerated(column) || isIdentity(column) || hasMetadataKey(column.metadata, kCurrentDefault);
 }

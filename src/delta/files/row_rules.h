@@ -33,6 +33,11 @@ bool isFilledIn(const StructField& column);
 bool isGenerated(const StructField& column);
 bool isIdentity(const StructField& column);
 
+// The high-water mark of an identity column when `value` is in its table: the next value that START and
+// INCREMENT give, no less far than before. nullopt: it stays as it is, as for a value before START. Throws
+// Error ARITHMETIC_OVERFLOW where that is no BIGINT.
+std::optional<int64_t> identityMarkAfter(const StructField& column, int64_t value);
+
 // CHECK constraints, invariants, NOT NULL, generated columns, defaults and identity columns of one write. Any
 // thread.
 class RowRules {

@@ -7,6 +7,7 @@
 #include "common/testing/condition_of.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
+#include "types/column_metadata.h"
 #include "types/schema_json.h"
 
 namespace thalweg::delta {
@@ -125,6 +126,39 @@ TEST_F(RowRulesTest, WhatIsFilledInMayNotBeNullWhereTheColumnMayNot) {
               rules({true, false}, nullptr).apply(rows({1}));
             }),
             "DELTA_NOT_NULL_CONSTRAINT_VIOLATED");
+}
+
+StructField identityColumn(int64_t start, int64_t step, std::optional<int64_t> mark) {
+  StructField column{"id", DataType::primitive(TypeId::Long)};
+  column.metadata = withMetadataKey("{}", kIdentityStart, std::to_string(start));
+  column.metadata = withMetadataKey(column.metadata, kIdentityStep, std::to_string(step));
+  if (mark) column.metadata = withMetadataKey(column.metadata, kIdentityHighWaterMark, std::to_string(*mark));
+  return column;
+}
+
+TEST(IdentityMark, IsTheSequencesNextValueFromTheTablesFurthest) {
+  using Mark = std::optional<int64_t>;
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  struct {
+    int64_t start, step;
+    Mark before;
+    int64_t value;
+    Mark after;
+  } const cases[] = {
+      {1, 10, {}, 11, 11},    {1, 10, {}, 12, 21},
+      {1, 10, 31, 12, {}},    {1, 10, 11, 12, 21},
+      {5, 7, {}, 5, 5},       {5, 7, {}, 33, 33},
+      {-17, 7, {}, -1, 4},    {100, 10, {}, 5, {}},
+      {1, -10, {}, -9, -9},   {1, -10, {}, -12, -19},
+      {-5, -3, {}, 7, {}},    {1, -10, -29, -12, {}},
+      {100, 10, 5, 3, 10},    {100, 10, 5, 95, 100},
+      {1, 1, {}, kMax, kMax}, {kMax - 7, 100, {}, kMax - 7, kMax - 7},
+  };
+  for (const auto& one : cases) {
+    EXPECT_EQ(identityMarkAfter(identityColumn(one.start, one.step, one.before), one.value), one.after)
+        << one.start << " by " << one.step << ", " << one.value;
+  }
+  EXPECT_EQ(conditionOf([] { identityMarkAfter(identityColumn(1, 10, {}), kMax); }), "ARITHMETIC_OVERFLOW");
 }
 
 }  // namespace

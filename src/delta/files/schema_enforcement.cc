@@ -48,6 +48,29 @@ void checkDuplicates(const std::vector<StructField>& fields) {
 
 }  // namespace
 
+void checkNamesDiffer(const DataType& type) {
+  std::set<std::string> names;
+  switch (type.id()) {
+    case TypeId::Array:
+      return checkNamesDiffer(*type.element());
+    case TypeId::Map:
+      checkNamesDiffer(*type.key());
+      return checkNamesDiffer(*type.value());
+    case TypeId::Struct:
+      for (const StructField& field : type.fields()) {
+        checkNamesDiffer(*field.type);
+        if (names.insert(toLowerAscii(field.name)).second) continue;
+        throw Error("DELTA_DUPLICATE_COLUMNS_FOUND",
+                    "The table would have several columns named " + field.name +
+                        " (names ignore case). Choose another name.",
+                    {{"coltype", "in the table"}, {"duplicateCols", field.name}});
+      }
+      return;
+    default:
+      return;
+  }
+}
+
 void checkColumnNames(const DataType& type) {
   switch (type.id()) {
     case TypeId::Array:

@@ -47,6 +47,10 @@ SchemaPtr newTableSchema(const Schema& data, const std::vector<std::string>& par
 // allows.
 void checkColumnNames(const DataType& type);
 
+// Throws Error DELTA_DUPLICATE_COLUMNS_FOUND for a name, at any level, that stands twice in one place (names
+// ignore case).
+void checkNamesDiffer(const DataType& type);
+
 // Rows under the table's schema, by a plan. `cast` may be empty where no type differs. Throws Error
 // DELTA_NOT_NULL_CONSTRAINT_VIOLATED where a null meets a NOT NULL column. Stateless, any thread.
 std::shared_ptr<arrow::RecordBatch> adaptRows(const arrow::RecordBatch& rows, const Schema& data,

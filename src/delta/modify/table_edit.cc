@@ -263,6 +263,17 @@ bool TableEdit::run(Transaction& transaction, int numTasks, const RunTasks& runT
   return metrics_.numTouchedRows > 0;
 }
 
+CommitOutcome TableEdit::commit(Transaction& transaction) {
+  try {
+    CommitOutcome outcome = transaction.commit();
+    if (!std::holds_alternative<Conflicted>(outcome)) handOver();
+    return outcome;
+  } catch (...) {
+    handOver();
+    throw;
+  }
+}
+
 void TableEdit::handOver() {
   for (const auto& worker : workers_) worker->handOver();
   workers_.clear();

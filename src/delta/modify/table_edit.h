@@ -41,8 +41,8 @@ using RunTasks = std::function<void(int count, const std::function<void(int)>& t
 // other is read in batches, its condition's columns first, and only a file with rows to edit is read again or
 // written; what is held is a bitmap a touched file and the actions. With deletion vectors no row is copied
 // that does not change; without them a touched file's rows are written anew, in their order. The table's
-// change feed is written where its property is on. The edit's own files are taken away again unless handed
-// over.
+// change feed is written where its property is on. The edit's own files are taken away again unless a commit
+// may name them.
 class TableEdit {
  public:
   // `cancellation` outlives the edit, null: none.
@@ -59,14 +59,16 @@ class TableEdit {
   const EditMetrics& metrics() const { return metrics_; }
   // False where files go whole, by their partitions.
   bool readsRows() const { return edit_.change || (edit_.condition && !edit_.condition->partitionsOnly()); }
-  // From here on a commit may name our files: they stay.
-  void handOver();
+  // Commits what run() added. The edit's files stay unless the outcome is a conflict: a commit that throws
+  // may be in the log all the same.
+  CommitOutcome commit(Transaction& transaction);
   // For files that are certainly in no commit.
   void discard() noexcept;
 
  private:
   class Worker;
   std::vector<AddFile> candidates() const;
+  void handOver();
   void removeFiles(Transaction& transaction, const std::vector<AddFile>& files, int64_t nowMs);
 
   const Snapshot& snapshot_;

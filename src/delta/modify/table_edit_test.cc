@@ -61,7 +61,9 @@ std::shared_ptr<arrow::RecordBatch> plusThousand(const std::shared_ptr<arrow::Re
 // Tables whose rows are written anew, and with deletion vectors.
 class TableEditTest : public testing::TestWithParam<bool> {
  protected:
-  TableEditTest() : files_(makeMemoryFileSystem()), log_(std::make_shared<DeltaLog>(Location{files_, "/t"})) {
+  TableEditTest()
+      : files_(std::make_shared<FaultFileSystem>(makeMemoryFileSystem())),
+        log_(std::make_shared<DeltaLog>(Location{files_, "/t"})) {
     Transaction transaction(log_, nullptr);
     Metadata metadata;
     metadata.schemaString = kSchema;
@@ -103,9 +105,8 @@ class TableEditTest : public testing::TestWithParam<bool> {
     if (!work.run(transaction, 2, serial, 1)) return "nothing";
     if (meanwhile) meanwhile();
     transaction.setOperation({.name = update ? "UPDATE" : "DELETE"});
-    const CommitOutcome outcome = transaction.commit();
+    const CommitOutcome outcome = work.commit(transaction);
     if (const auto* conflict = std::get_if<Conflicted>(&outcome)) return conflict->error.condition();
-    work.handOver();
     metrics_ = work.metrics();
     return "committed";
   }
@@ -126,7 +127,7 @@ class TableEditTest : public testing::TestWithParam<bool> {
     return found;
   }
 
-  std::shared_ptr<FileSystem> files_;
+  std::shared_ptr<FaultFileSystem> files_;
   std::shared_ptr<DeltaLog> log_;
   EditMetrics metrics_;
 };
@@ -202,6 +203,26 @@ TEST_P(TableEditTest, AnEditThatLosesLeavesNoFiles) {
             "DELTA_CONCURRENT_APPEND.WITHOUT_HINT");
   EXPECT_EQ(files_->list("/t/p=a").size(), 2u);
   EXPECT_EQ(*before, 3u) << "the changed rows' file was there";
+}
+
+// The put's answer is lost, and the store does not say whether the commit is there: it is.
+TEST_P(TableEditTest, ACommitWhoseOutcomeIsUnknownKeepsItsFiles) {
+  append("a", {1, 2, 3});
+  for (const bool update : {false, true}) {
+    const auto lose = [&] {
+      files_->inject({.operation = FileOperation::PutIfAbsent,
+                      .call = files_->calls(FileOperation::PutIfAbsent) + 1,
+                      .afterEffect = true});
+      files_->inject(
+          {.operation = FileOperation::Stat, .call = files_->calls(FileOperation::Stat) + 1, .repeat = 1000});
+    };
+    EXPECT_EQ(
+        conditionOf([&] { edit(std::make_shared<OneOf>(std::set<int64_t>{update ? 3 : 2}), update, lose); }),
+        "STORAGE_FAILURE");
+    files_->clear();
+    log_ = std::make_shared<DeltaLog>(log_->table());
+    EXPECT_EQ(rows(), update ? (std::multiset<int64_t>{1, 1003}) : (std::multiset<int64_t>{1, 3}));
+  }
 }
 
 }  // namespace

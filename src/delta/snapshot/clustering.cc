@@ -1,5 +1,6 @@
 #include "delta/snapshot/clustering.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
@@ -11,16 +12,16 @@ namespace {
 
 constexpr size_t kMaxColumns = 4;
 
-// A path's names in one of two schemas of the same shape.
-std::vector<std::string> translated(const std::vector<std::string>& path, const Schema& from,
-                                    const Schema& to) {
-  std::vector<std::string> names;
+using Path = std::vector<std::string>;
+
+// A path's names in one of two schemas of the same shape; nullopt where it leads nowhere.
+std::optional<Path> translated(const Path& path, const Schema& from, const Schema& to) {
+  Path names;
   const DataType* source = &from;
   const DataType* target = &to;
   for (const std::string& part : path) {
     const int index = source->id() == TypeId::Struct ? source->fieldIndex(part, /*caseSensitive=*/false) : -1;
-    if (index < 0)
-      throw Error("COLUMN_NOT_FOUND", "There is no column " + part + " to cluster by.", {{"colName", part}});
+    if (index < 0) return std::nullopt;
     names.push_back(target->fields()[static_cast<size_t>(index)].name);
     source = source->fields()[static_cast<size_t>(index)].type.get();
     target = target->fields()[static_cast<size_t>(index)].type.get();
@@ -40,7 +41,13 @@ DomainMetadata clusteringDomain(const Metadata& metadata,
   const SchemaPtr schema = metadata.schema();
   const SchemaPtr physical = physicalSchema(schema, columnMappingMode(metadata));
   nlohmann::ordered_json paths = nlohmann::ordered_json::array();
-  for (const auto& column : columns) paths.push_back(translated(column, *schema, *physical));
+  for (const Path& column : columns) {
+    const auto path = translated(column, *schema, *physical);
+    const std::string name = fmt::format("{}", fmt::join(column, "."));
+    if (!path)
+      throw Error("COLUMN_NOT_FOUND", "There is no column " + name + " to cluster by.", {{"colName", name}});
+    paths.push_back(*path);
+  }
   const nlohmann::ordered_json json = {{"clusteringColumns", paths}, {"domainName", kClusteringDomain}};
   return {std::string(kClusteringDomain), toJsonText(json), false};
 }
@@ -54,15 +61,26 @@ std::vector<std::vector<std::string>> clusteringColumns(const Snapshot& snapshot
     return columns;
   const SchemaPtr physical = physicalSchema(snapshot.schema(), columnMappingMode(snapshot.metadata()));
   for (const auto& item : json["clusteringColumns"]) {
-    std::vector<std::string> path;
+    Path path;
     // The protocol's text shows plain names, Spark writes lists of them.
     if (item.is_string()) path.push_back(item.get<std::string>());
     for (const auto& part : item.is_array() ? item : nlohmann::json::array()) {
       if (part.is_string()) path.push_back(part.get<std::string>());
     }
-    columns.push_back(translated(path, *physical, *snapshot.schema()));
+    if (auto names = translated(path, *physical, *snapshot.schema())) columns.push_back(std::move(*names));
   }
   return columns;
+}
+
+std::optional<DomainMetadata> clusteringUnder(const Snapshot& snapshot, const Metadata& after) {
+  const std::string domain(kClusteringDomain);
+  if (!snapshot.domainMetadata().contains(domain) || !after.partitionColumns.empty()) return std::nullopt;
+  const SchemaPtr schema = after.schema();
+  const std::vector<Path> columns = clusteringColumns(snapshot);
+  for (const Path& column : columns) {
+    if (!translated(column, *schema, *schema)) return std::nullopt;
+  }
+  return clusteringDomain(after, columns);
 }
 
 }  // namespace thalweg::delta

@@ -1,6 +1,7 @@
 // Liquid clustering: which columns a table is clustered by, as its metadata domain says it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,13 @@ inline constexpr std::string_view kClusteringDomain = "delta.clustering";
 DomainMetadata clusteringDomain(const Metadata& metadata,
                                 const std::vector<std::vector<std::string>>& columns);
 
-// The columns' logical names, in their order; none where the table is not clustered.
+// The snapshot's domain for a table that becomes `after`, whose columns may have other physical names;
+// nullopt where the table is not clustered, or not as it was: one of the columns is gone, or the table is
+// partitioned.
+std::optional<DomainMetadata> clusteringUnder(const Snapshot& snapshot, const Metadata& after);
+
+// The columns' logical names, in their order; none where the table is not clustered. Columns that the table
+// has no more are left out.
 std::vector<std::vector<std::string>> clusteringColumns(const Snapshot& snapshot);
 
 }  // namespace thalweg::delta

@@ -11,6 +11,7 @@
 #include "delta/actions/action_reader.h"
 #include "delta/log/log_files.h"
 #include "delta/log/log_segment.h"
+#include "delta/snapshot/clustering.h"
 #include "delta/snapshot/snapshot.h"
 #include "delta/snapshot/table_features.h"
 
@@ -111,31 +112,6 @@ void useInCommitTimes(FileSystem& fileSystem, const std::vector<FileInfo>& commi
     if (const auto timestamp = readCommitInfoFields(*info).inCommitTimestamp)
       times[i].timestampMs = *timestamp;
   }
-}
-
-// The columns of the domain delta.clustering, a list of names or of name paths.
-std::vector<std::string> clusteringColumns(const Snapshot& snapshot) {
-  std::vector<std::string> columns;
-  const auto domain = snapshot.domainMetadata().find("delta.clustering");
-  if (domain == snapshot.domainMetadata().end()) return columns;
-  dom::parser parser;
-  dom::array entries;
-  if (parser.parse(domain->second.configuration)["clusteringColumns"].get(entries)) return columns;
-  for (const dom::element entry : entries) {
-    std::string_view name;
-    dom::array path;
-    std::string column;
-    if (!entry.get(name)) {
-      column = name;
-    } else if (!entry.get(path)) {
-      for (const dom::element part : path) {
-        if (part.get(name)) continue;
-        column += (column.empty() ? "" : ".") + std::string(name);
-      }
-    }
-    columns.push_back(std::move(column));
-  }
-  return columns;
 }
 
 std::string timeText(int64_t ms) {
@@ -248,7 +224,8 @@ TableDetail describeDetail(const Snapshot& snapshot) {
   detail.createdAtMs = metadata.createdTime;
   detail.lastModifiedMs = snapshot.timestampMs();
   detail.partitionColumns = metadata.partitionColumns;
-  detail.clusteringColumns = clusteringColumns(snapshot);
+  for (const auto& path : clusteringColumns(snapshot))
+    detail.clusteringColumns.push_back(fmt::format("{}", fmt::join(path, ".")));
   detail.numFiles = snapshot.numFiles();
   detail.sizeInBytes = snapshot.sizeInBytes();
   detail.properties = metadata.configuration;

@@ -73,7 +73,7 @@ struct TableDetail {
   std::optional<int64_t> createdAtMs;
   int64_t lastModifiedMs = 0;
   std::vector<std::string> partitionColumns;
-  std::vector<std::string> clusteringColumns;  // physical names, nested ones dotted
+  std::vector<std::string> clusteringColumns;  // logical names, nested ones dotted
   int64_t numFiles = 0;
   int64_t sizeInBytes = 0;
   std::map<std::string, std::string> properties;

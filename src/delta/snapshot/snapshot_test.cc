@@ -1,6 +1,8 @@
 #include "delta/snapshot/snapshot.h"
+#include "delta/snapshot/clustering.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "common/error.h"
 #include "common/testing/condition_of.h"
@@ -469,17 +471,43 @@ TEST_F(DeltaLogTest, Detail) {
   EXPECT_EQ(detail.tableFeatures, (std::vector<std::string>{"appendOnly", "invariants"}));
 }
 
-TEST_F(DeltaLogTest, DetailNamesClusteringColumnsInBothForms) {
-  commit(0, 1,
-         R"({"domainMetadata":{"domain":"delta.clustering","configuration":)"
-         R"("{\"clusteringColumns\":[[\"a\"],[\"s\",\"x\"]]}","removed":false}})"
-         "\n");
+// A mapped table with the columns a and s.x, whose files call them c1 and c2.c3.
+std::string mappedMetadata() {
+  const auto field = [](const char* name, const nlohmann::json& type, int id) {
+    return nlohmann::json{
+        {"name", name},
+        {"type", type},
+        {"nullable", true},
+        {"metadata",
+         {{"delta.columnMapping.id", id}, {"delta.columnMapping.physicalName", "c" + std::to_string(id)}}}};
+  };
+  const nlohmann::json inner = {{"type", "struct"}, {"fields", {field("x", "long", 3)}}};
+  const nlohmann::json schema = {{"type", "struct"},
+                                 {"fields", {field("a", "long", 1), field("s", inner, 2)}}};
+  const nlohmann::json metadata = {{"id", "m"},
+                                   {"schemaString", schema.dump()},
+                                   {"partitionColumns", nlohmann::json::array()},
+                                   {"configuration", {{"delta.columnMapping.mode", "name"}}}};
+  return nlohmann::json{{"metaData", metadata}}.dump() + "\n";
+}
+
+std::string clusteringDomain(const std::string& columns) {
+  const nlohmann::json domain = {{"domain", "delta.clustering"},
+                                 {"configuration", "{\"clusteringColumns\":" + columns + "}"},
+                                 {"removed", false}};
+  return nlohmann::json{{"domainMetadata", domain}}.dump() + "\n";
+}
+
+TEST_F(DeltaLogTest, DetailNamesClusteringColumnsInBothFormsAsTheTableShowsThem) {
+  commit(0, 1, mappedMetadata() + clusteringDomain(R"([["c1"],["c2","c3"]])"));
   EXPECT_EQ(describeDetail(*loadSnapshot(table_)).clusteringColumns, (std::vector<std::string>{"a", "s.x"}));
-  commit(
-      1, 2,
-      R"({"domainMetadata":{"domain":"delta.clustering","configuration":"{\"clusteringColumns\":[\"a\"]}","removed":false}})"
-      "\n");
+  commit(1, 2, clusteringDomain(R"(["c1"])"));
   EXPECT_EQ(describeDetail(*loadSnapshot(table_)).clusteringColumns, (std::vector<std::string>{"a"}));
+}
+
+TEST_F(DeltaLogTest, ClusteringColumnsThatAreGoneAreLeftOut) {
+  commit(0, 1, mappedMetadata() + clusteringDomain(R"([["gone"],["c2","gone"],["c1"]])"));
+  EXPECT_EQ(clusteringColumns(*loadSnapshot(table_)), (std::vector<std::vector<std::string>>{{"a"}}));
 }
 
 TEST_F(DeltaLogTest, RemovedDomainsAreGone) {

@@ -6,6 +6,7 @@
 #include "common/error.h"
 #include "expr/aggregate.h"
 #include "expr/cast/cast.h"
+#include "expr/cast/nested_names.h"
 #include "expr/generator.h"
 #include "plan/analyze/expressions.h"
 #include "sql/message_ptr.h"
@@ -107,7 +108,8 @@ void refuseConflicts(const std::vector<Assigned>& assigned) {
 ExpressionPtr valueAfter(const ExpressionPtr& before, const StructField& field,
                          const std::vector<Assigned>& assigned, size_t depth,
                          const AnalyzerContext& context) {
-  if (assigned.size() == 1 && assigned[0].path.size() == depth) return assignedTo(assigned[0].value, field);
+  if (assigned.size() == 1 && assigned[0].path.size() == depth)
+    return assignedTo(fieldsByName(assigned[0].value, field.type), field);
   std::vector<ExpressionPtr> arguments;
   for (size_t i = 0; i < field.type->fields().size(); ++i) {
     const StructField& inner = field.type->fields()[i];

@@ -19,7 +19,8 @@ std::vector<AttributePtr> tableColumns(const Schema& schema, const std::vector<s
 LogicalDelete analyzeDelete(const sql::Delete& statement, std::vector<AttributePtr> columns,
                             const AnalyzerContext& context);
 
-// As analyzeDelete. Values get the columns' types by the rules of an INSERT. DEFAULT is the column's default
+// As analyzeDelete. Values get the columns' types by the rules of an INSERT, but structs
+// by their fields' names (fieldsByName). DEFAULT is the column's default
 // (the field's CURRENT_DEFAULT), or null. Also throws Error DELTA_CONFLICT_SET_COLUMN for a column that is
 // set twice.
 LogicalUpdate analyzeUpdate(const sql::Update& statement, std::vector<AttributePtr> columns,

@@ -30,8 +30,8 @@ Error tableThere(const delta::DeltaLog& log) {
       {{"path", log.table().uri()}});
 }
 
-// What of the table an overwrite replaces. A table without partitions has one, the whole; a new schema
-// replaces all.
+// What of the table an overwrite replaces. A table without partitions has one, the whole; a new schema comes
+// with the partitions that the write names.
 void settleOverwrite(SaveMode mode, const delta::Snapshot* snapshot, DeltaWriteOptions* options) {
   if (mode != SaveMode::Overwrite) {
     options->dynamicOverwrite = false;
@@ -47,8 +47,16 @@ void settleOverwrite(SaveMode mode, const delta::Snapshot* snapshot, DeltaWriteO
                 "An overwrite of some rows (replaceWhere) cannot replace the table's schema: leave "
                 "overwriteSchema out.");
   }
-  const bool partitioned = snapshot && !snapshot->partitionColumns().empty();
-  options->dynamicOverwrite = options->dynamicOverwrite && partitioned && !options->overwriteSchema;
+  const bool partitioned =
+      snapshot && !(options->overwriteSchema ? options->partitionBy : snapshot->partitionColumns()).empty();
+  options->dynamicOverwrite = options->dynamicOverwrite && partitioned;
+  if (options->dynamicOverwrite && options->overwriteSchema) {
+    throw Error(
+        "DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE",
+        "An overwrite of the partitions that rows come for (partitionOverwriteMode dynamic) cannot replace "
+        "the table's schema: set the option partitionOverwriteMode to static to replace all rows, or leave "
+        "overwriteSchema out.");
+  }
 }
 
 std::vector<std::pair<std::string, std::string>> parametersOf(SaveMode mode,
@@ -92,6 +100,14 @@ std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> 
                                                DeltaWriteOptions options, DeltaWriteEngine engine) {
   const delta::SnapshotPtr snapshot = log->update();
   if (snapshot && !creation.replace) throw tableThere(*log);
+  // Rows that are not replaced would stay under another schema.
+  if (snapshot && (options.replaceWhere || options.dynamicOverwrite)) {
+    throw unsupported(
+        std::string("the option ") +
+        (options.replaceWhere ? "replaceWhere" : "partitionOverwriteMode 'dynamic'") +
+        " of a statement that replaces a table and all its rows (leave the option out, or overwrite "
+        "the table's rows)");
+  }
   DeltaWriteRequest request;
   request.schema = std::move(schema);
   request.overwrite = snapshot != nullptr;

@@ -8,10 +8,14 @@
 #include "common/error.h"
 #include "common/fault_points.h"
 #include "common/testing/condition_of.h"
+#include "delta/files/expression_evaluator.h"
+#include "delta/modify/row_condition.h"
 #include "delta/scan/data_file_reader.h"
+#include "delta/snapshot/clustering.h"
 #include "sinks/delta/delta_batch_write.h"
 #include "sinks/delta/delta_stream_sink.h"
 #include "storage/fault_file_system.h"
+#include "types/arrow_result.h"
 #include "types/arrow_types.h"
 #include "types/ddl.h"
 
@@ -89,6 +93,16 @@ class DeltaSinkTest : public testing::Test {
     return actions;
   }
 
+  // The next put takes effect and its answer is lost; the store does not say whether the file is there
+  // either.
+  void loseTheNextCommit() {
+    store_->inject({.operation = FileOperation::PutIfAbsent,
+                    .call = store_->calls(FileOperation::PutIfAbsent) + 1,
+                    .afterEffect = true});
+    store_->inject(
+        {.operation = FileOperation::Stat, .call = store_->calls(FileOperation::Stat) + 1, .repeat = 1000});
+  }
+
   int64_t version() { return delta::DeltaLog(table_).require()->version(); }
 
   std::shared_ptr<FaultFileSystem> store_;
@@ -137,7 +151,9 @@ TEST_F(DeltaSinkTest, ANewBatchOfAnIdThatTheTableHasIsRefused) {
   ASSERT_TRUE(runBatch(0, {{1, "a"}}));
   DeltaStreamSink sink(log_, {});
   sink.validate(OutputMode::Append, *idAndName());
-  EXPECT_EQ(conditionOf([&] { sink.beginBatch({0, kQuery, "run", OutputMode::Append, idAndName(), /*replayed=*/false}); }),
+  EXPECT_EQ(conditionOf([&] {
+              sink.beginBatch({0, kQuery, "run", OutputMode::Append, idAndName(), /*replayed=*/false});
+            }),
             "STREAMING_CHECKPOINT_BEHIND_SINK");
 }
 
@@ -248,6 +264,20 @@ TEST_F(DeltaSinkTest, ALostAnswerOfTheCommitIsResolved) {
   EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "2/b"}));
 }
 
+// What takes rows out of batch writes does not take them out of a stream's: complete mode replaces all.
+TEST_F(DeltaSinkTest, CompleteModeReplacesAllRowsWhateverABatchOverwriteWouldDo) {
+  Options asked;
+  asked.set("partitionOverwriteMode", "dynamic");
+  const DeltaWriteOptions dynamic = DeltaWriteOptions::parse(asked, {"name"});
+  ASSERT_TRUE(runBatch(0, {{1, "a"}, {2, "b"}}, OutputMode::Complete, dynamic));
+  ASSERT_TRUE(runBatch(1, {{3, "b"}}, OutputMode::Complete, dynamic));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"3/b"}));
+  asked = Options();
+  asked.set("replaceWhere", "name = 'c'");
+  ASSERT_TRUE(runBatch(2, {{4, "c"}}, OutputMode::Complete, DeltaWriteOptions::parse(asked, {"name"})));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"4/c"}));
+}
+
 // Writes batch `id` through a sink that has the run's earlier batches behind it.
 bool writeThrough(DeltaStreamSink& sink, int64_t id) {
   const auto write = sink.beginBatch({id, kQuery, "run", OutputMode::Append, idAndName()});
@@ -346,11 +376,15 @@ TEST_F(DeltaBatchWriteTest, OptionsOfAnOverwriteThatDoNotGoTogetherAreRefused) {
   EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}}));
   Options asked;
   asked.set("replaceWhere", "id = 1");
-  EXPECT_EQ(conditionOf([&] { write(SaveMode::Overwrite, {{1, "a"}}, DeltaWriteOptions::parse(asked, {})); }),
+  EXPECT_EQ(conditionOf([&] {
+              write(SaveMode::Overwrite, {{1, "a"}}, DeltaWriteOptions::parse(asked, {}));
+            }),
             "UNSUPPORTED_FEATURE.THALWEG")
       << "without an evaluator of SQL";
   asked.set("partitionOverwriteMode", "dynamic");
-  EXPECT_EQ(conditionOf([&] { write(SaveMode::Overwrite, {{1, "a"}}, DeltaWriteOptions::parse(asked, {})); }),
+  EXPECT_EQ(conditionOf([&] {
+              write(SaveMode::Overwrite, {{1, "a"}}, DeltaWriteOptions::parse(asked, {}));
+            }),
             "DELTA_REPLACE_WHERE_WITH_DYNAMIC_PARTITION_OVERWRITE");
   EXPECT_EQ(rows(), (std::vector<std::string>{"1/a"}));
 }
@@ -361,6 +395,125 @@ TEST_F(DeltaBatchWriteTest, ADynamicOverwriteOfATableWithoutPartitionsReplacesIt
   EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}}));
   EXPECT_TRUE(write(SaveMode::Overwrite, {{2, "b"}}, DeltaWriteOptions::parse(asked, {})));
   EXPECT_EQ(rows(), (std::vector<std::string>{"2/b"}));
+}
+
+TEST_F(DeltaBatchWriteTest, ADynamicOverwriteCannotReplaceTheSchema) {
+  Options asked;
+  asked.set("partitionOverwriteMode", "dynamic");
+  asked.set("overwriteSchema", "true");
+  EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}, {2, "b"}}, DeltaWriteOptions::parse({}, {"name"})));
+  EXPECT_EQ(conditionOf([&] {
+              write(SaveMode::Overwrite, {{3, "a"}}, DeltaWriteOptions::parse(asked, {"name"}));
+            }),
+            "DELTA_OVERWRITE_SCHEMA_WITH_DYNAMIC_PARTITION_OVERWRITE");
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "2/b"}));
+  Options still = asked;
+  still.set("partitionOverwriteMode", "static");
+  EXPECT_TRUE(write(SaveMode::Overwrite, {{3, "a"}}, DeltaWriteOptions::parse(still, {"name"})));
+  EXPECT_EQ(rows(), (std::vector<std::string>{"3/a"}));
+  EXPECT_TRUE(write(SaveMode::Overwrite, {{4, "b"}}, DeltaWriteOptions::parse(asked, {})))
+      << "without partitionBy the new table has no partitions, as in Spark 4.2 with Delta 4.4";
+  EXPECT_EQ(rows(), (std::vector<std::string>{"4/b"}));
+}
+
+TEST_F(DeltaBatchWriteTest, AReplacedTableKeepsNoRowsOfTheOldOne) {
+  EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}, {2, "b"}}, DeltaWriteOptions::parse({}, {"name"})));
+  TableCreation replacement;
+  replacement.operation = "CREATE OR REPLACE TABLE AS SELECT";
+  replacement.replace = true;
+  for (const auto& [name, value] :
+       {std::pair("replaceWhere", "id = 1"), std::pair("partitionOverwriteMode", "dynamic")}) {
+    Options asked;
+    asked.set(name, value);
+    EXPECT_EQ(conditionOf([&] {
+                beginDeltaCreation(log_, replacement, idAndName(), DeltaWriteOptions::parse(asked, {"name"}),
+                                   {});
+              }),
+              "UNSUPPORTED_FEATURE.THALWEG")
+        << name;
+  }
+}
+
+TEST_F(DeltaBatchWriteTest, AnotherSchemaHasTheClusteringOnlyOfItsOwnColumns) {
+  TableCreation creation;
+  creation.operation = "CREATE TABLE";
+  creation.properties = {{"delta.columnMapping.mode", "name"}};
+  creation.clusterBy = {{"NAME"}};
+  creation.declared = true;
+  beginDeltaCreation(log_, creation, idAndName(), {}, {})->commit();
+  const auto clustering = [&] { return delta::clusteringColumns(*log_->update()); };
+  const auto overwrite = [&](const char* ddl) {
+    DeltaWriteOptions options;
+    options.overwriteSchema = true;
+    beginDeltaWrite(log_, SaveMode::Overwrite, parseSchemaDdl(ddl), options, {})->commit();
+    log_ = std::make_shared<delta::DeltaLog>(table_);
+  };
+  overwrite("name STRING, more INT");
+  EXPECT_EQ(clustering(), (std::vector<std::vector<std::string>>{{"name"}}));
+  overwrite("more INT");
+  EXPECT_TRUE(clustering().empty());
+  EXPECT_FALSE(log_->update()->domainMetadata().contains(std::string(delta::kClusteringDomain)));
+}
+
+// Takes every text for the condition id = 1.
+class IdIsOne final : public delta::ExpressionEvaluator {
+ public:
+  class Value final : public delta::RowExpression {
+   public:
+    std::shared_ptr<arrow::Array> evaluate(const arrow::RecordBatch& rows) const override {
+      arrow::BooleanBuilder values;
+      for (int64_t row = 0; row < rows.num_rows(); ++row)
+        throwIfFailed(values.Append(static_cast<const arrow::Int64Array&>(*rows.column(0)).Value(row) == 1));
+      return valueOrThrow(values.Finish());
+    }
+    const std::vector<int>& columns() const override { return columns_; }
+    const DataTypePtr& type() const override { return type_; }
+
+   private:
+    std::vector<int> columns_ = {0};
+    DataTypePtr type_ = DataType::primitive(TypeId::Boolean);
+  };
+  class Condition final : public delta::RowCondition {
+   public:
+    bool mayMatch(const delta::AddFile&) override { return true; }
+    bool partitionsOnly() const override { return false; }
+    const std::vector<int>& columns() const override { return columns_; }
+    std::vector<int64_t> match(const delta::FileRows& part) const override {
+      std::vector<int64_t> rows;
+      for (const int64_t row : part.liveRows()) {
+        if (static_cast<const arrow::Int64Array&>(*part.rows->column(0)).Value(row) == 1) rows.push_back(row);
+      }
+      return rows;
+    }
+
+   private:
+    std::vector<int> columns_ = {0};
+  };
+  std::shared_ptr<const delta::RowExpression> compile(const std::string&, const SchemaPtr&,
+                                                      const DataTypePtr&) const override {
+    return std::make_shared<Value>();
+  }
+  std::shared_ptr<delta::RowCondition> condition(const std::string&, const delta::Snapshot&) const override {
+    return std::make_shared<Condition>();
+  }
+};
+
+TEST_F(DeltaBatchWriteTest, AReplaceWhereWhoseOutcomeIsUnknownKeepsItsFiles) {
+  EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}, {2, "b"}}));
+  Options asked;
+  asked.set("replaceWhere", "id = 1");
+  DeltaWriteEngine engine;
+  engine.expressions = std::make_shared<IdIsOne>();
+  auto replacing = beginDeltaWrite(log_, SaveMode::Overwrite, idAndName(),
+                                   DeltaWriteOptions::parse(asked, {}), std::move(engine));
+  const auto task = replacing->openTask(0);
+  task->write(batchOf({{1, "c"}}));
+  task->close();
+  loseTheNextCommit();
+  EXPECT_EQ(conditionOf([&] { replacing->commit(); }), "STORAGE_FAILURE");
+  replacing.reset();
+  store_->clear();
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/c", "2/b"}));
 }
 
 TEST_F(DeltaBatchWriteTest, ANamedTransactionIsWrittenOnce) {

@@ -39,7 +39,11 @@ DeltaWriteRequest DeltaStreamSink::requestFor(OutputMode mode, SchemaPtr schema)
 
 DeltaStreamSink::DeltaStreamSink(std::shared_ptr<delta::DeltaLog> log, DeltaWriteOptions options,
                                  DeltaWriteEngine engine)
-    : log_(std::move(log)), options_(std::move(options)), engine_(std::move(engine)) {}
+    : log_(std::move(log)), options_(std::move(options)), engine_(std::move(engine)) {
+  // Of batch overwrites: complete mode replaces all rows, whatever they say.
+  options_.dynamicOverwrite = false;
+  options_.replaceWhere.reset();
+}
 
 std::string DeltaStreamSink::description() const {
   return "DeltaSink[" + log_->table().uri() + "]";
@@ -48,7 +52,8 @@ std::string DeltaStreamSink::description() const {
 void DeltaStreamSink::validate(OutputMode mode, const Schema& schema) {
   const delta::SnapshotPtr snapshot = log_->update();
   if (snapshot) tableId_ = snapshot->metadata().id;
-  // In the other modes Delta holds rows to the table when the first batch comes, after the checkpoint's own checks.
+  // In the other modes Delta holds rows to the table when the first batch comes, after the checkpoint's own
+  // checks.
   if (mode != OutputMode::Update) return;
   DeltaWrite(log_, snapshot, options_, requestFor(mode, DataType::structOf(schema.fields())), engine_);
 }

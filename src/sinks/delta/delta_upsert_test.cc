@@ -14,6 +14,7 @@
 #include "common/testing/condition_of.h"
 #include "delta/maintain/compaction.h"
 #include "delta/scan/data_file_reader.h"
+#include "delta/snapshot/table_features.h"
 #include "sinks/delta/delta_batch_write.h"
 #include "sinks/delta/delta_stream_sink.h"
 #include "storage/fault_file_system.h"
@@ -637,6 +638,31 @@ TEST_F(DeltaUpsertTest, AFailureAtAnyPointIsMadeUpForByTheReplay) {
     ASSERT_EQ(result.size(), 4000u) << point;
     for (const auto& [group, count] : result) ASSERT_EQ(count, *group % 3 == 0 ? 2 : 1) << point;
     EXPECT_EQ(version(), 1) << point;
+  }
+}
+
+TEST_F(DeltaUpsertTest, ACommitWhoseOutcomeIsUnknownKeepsItsFiles) {
+  for (const char* vectors : {"true", "false"}) {
+    memory_->removeTree("/t");
+    createTable({{std::string(delta::kEnableDeletionVectors), vectors},
+                 {std::string(delta::kEnableChangeDataFeed), "true"}});
+    start();
+    ASSERT_TRUE(runBatch(0, {{1, 10}, {2, 20}, {3, 30}}));
+    store_->beforePut = [&] {
+      // The put takes effect, its answer is lost, and the store does not say whether the file is there.
+      store_->inject({.operation = FileOperation::PutIfAbsent,
+                      .call = store_->calls(FileOperation::PutIfAbsent) + 1,
+                      .afterEffect = true});
+      store_->inject(
+          {.operation = FileOperation::Stat, .call = store_->calls(FileOperation::Stat) + 1, .repeat = 1000});
+    };
+    EXPECT_EQ(conditionOf([&] { runBatch(1, {{2, 21}}); }), "STORAGE_FAILURE") << vectors;
+    store_->clear();
+    start();
+    EXPECT_EQ(rows(), (std::vector<Row>{{1, 10}, {2, 21}, {3, 30}})) << vectors;
+    for (const json& change : actionsOf(version(), "cdc"))
+      EXPECT_TRUE(memory_->stat("/t/" + change["path"].get<std::string>())) << vectors;
+    EXPECT_FALSE(runBatch(1, {{2, 21}})) << "the table has the batch";
   }
 }
 

@@ -181,14 +181,16 @@ void DeltaWrite::settleUpsert() {
       std::move(changes));
 }
 
+bool DeltaWrite::replacesSchema() const {
+  return snapshot_ && request_.overwrite && options_.overwriteSchema;
+}
+
 void DeltaWrite::settleSchema() {
   delta::WriteSchemaOptions rules;
   rules.mergeSchema = options_.mergeSchema;
   rules.streaming = request_.streaming;
   rules.canCast = static_cast<bool>(engine_.cast);
-  const bool replaceTable = snapshot_ && request_.newTable;
-  const bool replaceSchema = snapshot_ && request_.overwrite && options_.overwriteSchema;
-  if (!snapshot_ || replaceSchema || replaceTable) return settleNewSchema(rules);
+  if (!snapshot_ || replacesSchema() || request_.newTable) return settleNewSchema(rules);
   metadata_ = snapshot_->metadata();
   rules.columnMapping = delta::columnMappingMode(metadata_) != delta::ColumnMappingMode::None;
   settlePartitioning(metadata_);
@@ -298,7 +300,7 @@ void DeltaWrite::commit() {
   }
   if (metadataChanged_) transaction.setMetadata(metadata_);
   if (!snapshot_ || protocolChanged_) transaction.setProtocol(protocol_);
-  if (request_.newTable) setClustering(transaction);
+  if (request_.newTable || (replacesSchema() && metadataChanged_)) setClustering(transaction);
   if (request_.transaction) {
     transaction.readTransaction(request_.transaction->appId);
     request_.transaction->lastUpdated = log_->clock().nowMillis();
@@ -308,14 +310,13 @@ void DeltaWrite::commit() {
     transaction.planFiles([this](delta::Transaction& upserting) { planUpsert(upserting); });
   else
     planAppend(transaction);
-  const delta::CommitOutcome outcome = transaction.commit();
+  const delta::CommitOutcome outcome = replaced_ ? replaced_->commit(transaction) : transaction.commit();
   if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) {
     abort();
     throw Error(conflict->error);
   }
   committed_ = std::get<delta::Committed>(outcome).snapshot;
   if (upsert_) upsert_->committed();
-  if (replaced_) replaced_->handOver();
   if (options_.compactBehind && committed_) delta::compactSoon(log_, committed_);
 }
 
@@ -390,13 +391,15 @@ void DeltaWrite::planInsertChanges(delta::Transaction& transaction) {
 }
 
 void DeltaWrite::setClustering(delta::Transaction& transaction) const {
-  static const std::string kDomain = "delta.clustering";
-  const bool had = snapshot_ && snapshot_->domainMetadata().contains(kDomain);
-  if (request_.newTable->clusterBy.empty()) {
-    if (had) transaction.setDomain({kDomain, snapshot_->domainMetadata().at(kDomain).configuration, true});
-    return;
-  }
-  transaction.setDomain(delta::clusteringDomain(metadata_, request_.newTable->clusterBy));
+  const std::string name(delta::kClusteringDomain);
+  std::optional<delta::DomainMetadata> domain;
+  if (request_.newTable && !request_.newTable->clusterBy.empty())
+    domain = delta::clusteringDomain(metadata_, request_.newTable->clusterBy);
+  else if (!request_.newTable)
+    domain = delta::clusteringUnder(*snapshot_, metadata_);
+  const bool had = snapshot_ && snapshot_->domainMetadata().contains(name);
+  if (!domain && had) domain = {name, snapshot_->domainMetadata().at(name).configuration, true};
+  if (domain) transaction.setDomain(*domain);
 }
 
 void DeltaWrite::planUpsert(delta::Transaction& transaction) {

@@ -30,7 +30,7 @@ struct DeltaWriteOptions {
   int64_t maxRecordsPerFile = 0;  // 0: no bound
   std::optional<std::string> userMetadata;
   std::optional<std::string> replaceWhere;  // batch overwrite only: of the rows that satisfy this SQL
-  std::optional<std::string> txnAppId;  // batch only: an idempotent write
+  std::optional<std::string> txnAppId;      // batch only: an idempotent write
   std::optional<int64_t> txnVersion;
   bool compactBehind = false;                  // small files are merged in the background
   std::optional<std::vector<int>> keyColumns;  // streams in update mode only: see WriteDefinition
@@ -87,6 +87,7 @@ class DeltaWrite : public BatchWrite {
 
  private:
   class Task;
+  bool replacesSchema() const;
   void settleSchema();
   void settleNewSchema(delta::WriteSchemaOptions rules);
   void settlePartitioning(const delta::Metadata& table) const;
