@@ -2,8 +2,10 @@
 
 namespace thalweg {
 
-void forEachEntry(FileSystem& fileSystem, const std::string& directory, const FolderAccess::EntryVisitor& visit) {
-  if (auto* folders = dynamic_cast<FolderAccess*>(&fileSystem)) return folders->visitEntries(directory, visit);
+void forEachEntry(FileSystem& fileSystem, const std::string& directory,
+                  const FolderAccess::EntryVisitor& visit) {
+  if (auto* folders = dynamic_cast<FolderAccess*>(&fileSystem))
+    return folders->visitEntries(directory, visit);
   for (const FileInfo& entry : fileSystem.list(directory)) visit(entry, /*isLink=*/false);
 }
 

@@ -19,7 +19,8 @@ class FolderAccess {
 };
 
 // The entries directly below a directory, in any order; where the store has real folders, none is held.
-void forEachEntry(FileSystem& fileSystem, const std::string& directory, const FolderAccess::EntryVisitor& visit);
+void forEachEntry(FileSystem& fileSystem, const std::string& directory,
+                  const FolderAccess::EntryVisitor& visit);
 
 // False, and nothing happens, where something is in it, where it is none any more, or where folders are but
 // parts of files' names.

@@ -41,12 +41,14 @@ CurveColumn find(const Schema& schema, const std::vector<std::string>& path) {
     column.type = at->fields()[static_cast<size_t>(index)].type;
     at = column.type.get();
   }
-  if (!isOrderable(*column.type)) throw unsupported("ZORDER BY " + dotted(path) + ", whose type has no order");
+  if (!isOrderable(*column.type))
+    throw unsupported("ZORDER BY " + dotted(path) + ", whose type has no order");
   return column;
 }
 
 // Leaf columns in the order of the schema: the first so many have statistics.
-void countLeaves(const DataType& type, const std::vector<int>& path, size_t depth, bool* passed, int64_t* before) {
+void countLeaves(const DataType& type, const std::vector<int>& path, size_t depth, bool* passed,
+                 int64_t* before) {
   if (type.id() != TypeId::Struct) {
     if (!*passed) ++*before;
     return;
@@ -57,7 +59,8 @@ void countLeaves(const DataType& type, const std::vector<int>& path, size_t dept
       *passed = true;
       return;
     }
-    countLeaves(*type.fields()[i].type, onPath ? path : std::vector<int>(), onPath ? depth + 1 : 0, passed, before);
+    countLeaves(*type.fields()[i].type, onPath ? path : std::vector<int>(), onPath ? depth + 1 : 0, passed,
+                before);
   }
 }
 
@@ -67,7 +70,8 @@ bool startsWith(const std::vector<std::string>& path, const std::vector<std::str
                     [](const std::string& a, const std::string& b) { return equalsIgnoreCase(a, b); });
 }
 
-bool hasStatistics(const Snapshot& snapshot, const CurveColumn& column, const std::vector<std::string>& path) {
+bool hasStatistics(const Snapshot& snapshot, const CurveColumn& column,
+                   const std::vector<std::string>& path) {
   const TypeId id = column.type->id();
   if (id == TypeId::Boolean || id == TypeId::Binary) return false;
   const StatisticsOptions options = statisticsOptions(snapshot.metadata(), snapshot.protocol());
@@ -81,8 +85,8 @@ bool hasStatistics(const Snapshot& snapshot, const CurveColumn& column, const st
   for (size_t i = 0; i < snapshot.schema()->fields().size(); ++i) {
     const StructField& field = snapshot.schema()->fields()[i];
     const auto& names = snapshot.partitionColumns();
-    const bool isPartition = std::any_of(names.begin(), names.end(),
-                                         [&](const auto& name) { return equalsIgnoreCase(name, field.name); });
+    const bool isPartition = std::any_of(
+        names.begin(), names.end(), [&](const auto& name) { return equalsIgnoreCase(name, field.name); });
     if (static_cast<int>(i) == column.path.front()) storedPath.front() = static_cast<int>(stored.size());
     if (!isPartition) stored.push_back(field);
   }
@@ -95,15 +99,17 @@ bool hasStatistics(const Snapshot& snapshot, const CurveColumn& column, const st
 }  // namespace
 
 std::vector<CurveColumn> curveColumns(const Snapshot& snapshot,
-                                      const std::vector<std::vector<std::string>>& paths, bool needStatistics) {
+                                      const std::vector<std::vector<std::string>>& paths,
+                                      bool needStatistics) {
   std::vector<CurveColumn> columns;
   std::string without;
   for (const auto& path : paths) {
     for (const std::string& name : snapshot.partitionColumns()) {
       if (path.size() != 1 || !equalsIgnoreCase(name, path[0])) continue;
       throw Error("DELTA_ZORDERING_ON_PARTITION_COLUMN",
-                  path[0] + " is a partition column: all rows of a file have the same value of it. Name columns "
-                            "that the table is not partitioned by.",
+                  path[0] +
+                      " is a partition column: all rows of a file have the same value of it. Name columns "
+                      "that the table is not partitioned by.",
                   {{"colName", path[0]}});
     }
     columns.push_back(find(*snapshot.schema(), path));
@@ -113,10 +119,13 @@ std::vector<CurveColumn> curveColumns(const Snapshot& snapshot,
   if (without.empty()) return columns;
   throw Error("DELTA_ZORDERING_ON_COLUMN_WITHOUT_STATS",
               "The table keeps no statistics of [" + without +
-                  "], without which an order by it helps no reader. Set the property delta.dataSkippingStatsColumns or "
-                  "delta.dataSkippingNumIndexedCols, or set spark.databricks.delta.optimize.zorder.checkStatsCollection."
+                  "], without which an order by it helps no reader. Set the property "
+                  "delta.dataSkippingStatsColumns or "
+                  "delta.dataSkippingNumIndexedCols, or set "
+                  "spark.databricks.delta.optimize.zorder.checkStatsCollection."
                   "enabled to false.",
-              {{"cols", "[" + without + "]"}, {"zOrderColStatKey", "spark.databricks.delta.optimize.zorder.checkStatsCollection.enabled"}});
+              {{"cols", "[" + without + "]"},
+               {"zOrderColStatKey", "spark.databricks.delta.optimize.zorder.checkStatsCollection.enabled"}});
 }
 
 }  // namespace thalweg::delta

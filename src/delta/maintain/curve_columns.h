@@ -13,6 +13,7 @@ namespace thalweg::delta {
 // DELTA_ZORDERING_ON_PARTITION_COLUMN, and, where `needStatistics`,
 // DELTA_ZORDERING_ON_COLUMN_WITHOUT_STATS naming all that have none.
 std::vector<CurveColumn> curveColumns(const Snapshot& snapshot,
-                                      const std::vector<std::vector<std::string>>& paths, bool needStatistics);
+                                      const std::vector<std::vector<std::string>>& paths,
+                                      bool needStatistics);
 
 }  // namespace thalweg::delta

@@ -168,8 +168,8 @@ class CurveSort {
 
 // Every batch of the files' live rows.
 template <typename Visit>
-void readAll(const TableLayoutPtr& layout, const std::vector<AddFile>& files, const DataFileReadOptions& options,
-             const Visit& visit) {
+void readAll(const TableLayoutPtr& layout, const std::vector<AddFile>& files,
+             const DataFileReadOptions& options, const Visit& visit) {
   for (const AddFile& file : files) {
     DataFileReader reader(layout, file, options);
     while (auto rows = reader.next()) visit(std::move(rows));
@@ -181,7 +181,8 @@ void readAll(const TableLayoutPtr& layout, const std::vector<AddFile>& files, co
 std::vector<AddFile> writeAlongCurve(const Snapshot& snapshot, const std::vector<AddFile>& files,
                                      const CurveWriteOptions& options) {
   const TableLayoutPtr readLayout = makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema());
-  const DataFileLayout writeLayout = makeDataFileLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol());
+  const DataFileLayout writeLayout =
+      makeDataFileLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol());
   DataFileReadOptions read;
   read.cancellation = options.cancellation;
   const std::vector<int> all = storedColumns(snapshot, *readLayout);

@@ -12,9 +12,9 @@
 namespace thalweg::delta {
 
 struct CurveWriteOptions {
-  std::vector<CurveColumn> columns;         // paths in the table's schema, none of a partition column
-  int64_t targetBytes = int64_t{1} << 30;   // of a file made, by the size of what it is made of
-  int64_t memoryBytes = int64_t{128} << 20; // of rows held: more go through a temporary file
+  std::vector<CurveColumn> columns;          // paths in the table's schema, none of a partition column
+  int64_t targetBytes = int64_t{1} << 30;    // of a file made, by the size of what it is made of
+  int64_t memoryBytes = int64_t{128} << 20;  // of rows held: more go through a temporary file
   const CancellationToken* cancellation = nullptr;
 };
 

@@ -65,7 +65,8 @@ void FileReplacement::merge(std::vector<std::vector<AddFile>> groups, const RunT
   runTasks(static_cast<int>(groups.size()), [&](int task) {
     const size_t i = before + static_cast<size_t>(task);
     rewrites_[i] = std::make_unique<FileRewrite>(*snapshot_, cancellation_);
-    merged_[i] = std::make_unique<MergedFile>(std::move(groups[static_cast<size_t>(task)]), layout_, *rewrites_[i]);
+    merged_[i] =
+        std::make_unique<MergedFile>(std::move(groups[static_cast<size_t>(task)]), layout_, *rewrites_[i]);
   });
 }
 

@@ -60,8 +60,8 @@ class FileReplacement {
 
   // Commits; nullopt where nothing is left to do. `operation` makes the commit's name, parameters and metrics
   // of what it does. Throws the conflict's Error.
-  std::optional<ReplacementReport> commit(LostFiles lost,
-                                          const std::function<Operation(const ReplacementReport&)>& operation);
+  std::optional<ReplacementReport> commit(
+      LostFiles lost, const std::function<Operation(const ReplacementReport&)>& operation);
 
  private:
   struct Sorted {

@@ -132,7 +132,8 @@ class Optimization {
   void pack(std::vector<AddFile> files, std::vector<std::vector<AddFile>>* groups) const {
     std::vector<size_t> bySize(files.size());
     std::iota(bySize.begin(), bySize.end(), size_t{0});
-    std::stable_sort(bySize.begin(), bySize.end(), [&](size_t a, size_t b) { return files[a].size < files[b].size; });
+    std::stable_sort(bySize.begin(), bySize.end(),
+                     [&](size_t a, size_t b) { return files[a].size < files[b].size; });
     std::vector<size_t> bin;
     int64_t bytes = 0;
     const auto close = [&] {
@@ -187,7 +188,8 @@ class Optimization {
       report_.otherInput.bytes += file.size;
       if (!byOthers) group.push_back(std::move(file));
     }
-    if (!request_.full) std::erase_if(cubes, [](const auto& cube) { return cube.second.bytes >= kFullCubeBytes; });
+    if (!request_.full)
+      std::erase_if(cubes, [](const auto& cube) { return cube.second.bytes >= kFullCubeBytes; });
     report_.numInputCubes += static_cast<int64_t>(cubes.size());
     for (const auto& [id, cube] : cubes) {
       report_.cubeInput.num += static_cast<int64_t>(cube.files.size());
@@ -215,7 +217,8 @@ class Optimization {
   void sortGroups(std::vector<std::vector<AddFile>> groups, int numTasks, const RunTasks& runTasks,
                   FileReplacement& replacement) {
     const int64_t atOnce = std::clamp<int64_t>(static_cast<int64_t>(groups.size()), 1, std::max(numTasks, 1));
-    const CurveWriteOptions options{columns_, request_.maxFileBytes, kCurveMemoryBytes / atOnce, cancellation_};
+    const CurveWriteOptions options{columns_, request_.maxFileBytes, kCurveMemoryBytes / atOnce,
+                                    cancellation_};
     std::vector<std::vector<AddFile>> outputs(groups.size());
     const auto takeOver = [&] {
       for (size_t i = 0; i < groups.size(); ++i) {

@@ -20,17 +20,18 @@ struct OptimizeRequest {
   enum class Kind {
     Compact,  // small files of a partition become larger ones; so do files of which many rows are deleted
     Curve,    // the rows of each partition are written anew along a curve through `columns`
-    Cluster,  // as Curve, for the table's clustering columns: what is not clustered by them yet, or all (full)
+    Cluster,  // as Curve, for the table's clustering columns: what is not clustered by them yet, or all
+              // (full)
     Purge,    // files with deletion vectors are written anew
   };
   Kind kind = Kind::Compact;
   std::function<bool(const AddFile&)> selects;    // by partition values; empty: every file
   std::vector<std::vector<std::string>> columns;  // of Curve: paths of logical names, as they were written
-  bool checkStatistics = true;  // of Curve: columns without statistics are refused
-  bool full = false;             // of Cluster
-  int64_t minFileBytes = int64_t{1} << 30;  // a smaller file is small
-  int64_t maxFileBytes = int64_t{1} << 30;  // none is made larger, by the sizes of what it is made of
-  double maxDeletedShare = 0.05;            // of a file's rows
+  bool checkStatistics = true;                    // of Curve: columns without statistics are refused
+  bool full = false;                              // of Cluster
+  int64_t minFileBytes = int64_t{1} << 30;        // a smaller file is small
+  int64_t maxFileBytes = int64_t{1} << 30;        // none is made larger, by the sizes of what it is made of
+  double maxDeletedShare = 0.05;                  // of a file's rows
   // The commit, without its metrics: "OPTIMIZE" or "REORG".
   Operation operation;
 };
@@ -55,8 +56,8 @@ struct OptimizeReport {
   int64_t endMs = 0;
 };
 
-// On the newest version, in one commit; nothing is committed where nothing is to be done. Groups are worked on
-// by `runTasks`, each streams: memory does not grow with the table, but for its files' actions. Others may
+// On the newest version, in one commit; nothing is committed where nothing is to be done. Groups are worked
+// on by `runTasks`, each streams: memory does not grow with the table, but for its files' actions. Others may
 // write all the time: appends are no conflict, nor are rows that they delete by vectors from files which are
 // merged; a file that they remove, or change while it is sorted, is (DELTA_CONCURRENT_DELETE_DELETE). Throws
 // Error DELTA_ZORDERING_…, DELTA_CLUSTERING_…, DELTA_UNSUPPORTED_FEATURES_FOR_WRITE, and unsupported() for

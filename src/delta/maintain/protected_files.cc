@@ -34,7 +34,8 @@ void ProtectedFiles::addPath(const std::string& logPath) {
   const std::string path = canonicalFilePath(logPath, tablePath_);
   paths_.push_back(hashOf(path));
   // The folder may have another name there: by a link, say.
-  if (path.starts_with('/') || path.find(':') != std::string::npos) outsideNames_.push_back(hashOf(lastPart(path)));
+  if (path.starts_with('/') || path.find(':') != std::string::npos)
+    outsideNames_.push_back(hashOf(lastPart(path)));
 }
 
 void ProtectedFiles::addVector(const DeletionVector& vector) {
@@ -60,7 +61,8 @@ void ProtectedFiles::addCommits(const Snapshot& newest, int64_t cutoffMs) {
     constexpr int64_t kClockSlackMs = 24LL * 3600 * 1000;
     if (commit.modificationTimeMs < cutoffMs - kClockSlackMs) continue;
     readActions(fileSystem.readAll(commit.path), commit.path, [&](Action&& action) {
-      if (const auto* change = std::get_if<AddCdcFile>(&action); change && commit.modificationTimeMs >= cutoffMs)
+      if (const auto* change = std::get_if<AddCdcFile>(&action);
+          change && commit.modificationTimeMs >= cutoffMs)
         addPath(change->path);
       const auto* remove = std::get_if<RemoveFile>(&action);
       if (!remove || remove->deletionTimestamp.value_or(0) < cutoffMs) return;

@@ -11,8 +11,8 @@
 
 namespace thalweg::delta {
 
-// Names as hashes: eight bytes a file. Two that collide, and an absolute path of the log that ends like a file
-// of the folder, keep a file that could go; none goes that is needed.
+// Names as hashes: eight bytes a file. Two that collide, and an absolute path of the log that ends like a
+// file of the folder, keep a file that could go; none goes that is needed.
 class ProtectedFiles {
  public:
   explicit ProtectedFiles(std::string tablePath);

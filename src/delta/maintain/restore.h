@@ -30,11 +30,12 @@ struct RestoreReport {
 };
 
 // Commits the files of that version that are live no more, removes those that came since, and takes back the
-// schema, the properties and the clustering columns. The protocol keeps every feature that it has got, streams'
-// transactions, row ids and identity columns go on. A file whose deletion vector differs is removed and added. Any commit of
-// another writer meanwhile that touches data is a conflict. Throws Error DELTA_CANNOT_RESTORE_TABLE_VERSION,
-// DELTA_CANNOT_RESTORE_TIMESTAMP_EARLIER and _GREATER, DELTA_FILE_NOT_FOUND naming missing files, and the
-// conflict's. `cancellation` outlives the call, null: none.
+// schema, the properties and the clustering columns. The protocol keeps every feature that it has got,
+// streams' transactions, row ids and identity columns go on. A file whose deletion vector differs is removed
+// and added. Any commit of another writer meanwhile that touches data is a conflict. Throws Error
+// DELTA_CANNOT_RESTORE_TABLE_VERSION, DELTA_CANNOT_RESTORE_TIMESTAMP_EARLIER and _GREATER,
+// DELTA_FILE_NOT_FOUND naming missing files, and the conflict's. `cancellation` outlives the call, null:
+// none.
 RestoreReport restoreTable(const std::shared_ptr<DeltaLog>& log, const RestoreRequest& request,
                            const RunTasks& runTasks, const CancellationToken* cancellation);
 

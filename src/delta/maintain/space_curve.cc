@@ -46,7 +46,8 @@ std::vector<std::shared_ptr<arrow::Array>> curveValues(const arrow::RecordBatch&
   for (const CurveColumn& column : columns) {
     std::shared_ptr<arrow::Array> array = rows.column(column.path.front());
     for (size_t depth = 1; depth < column.path.size(); ++depth)
-      array = valueOrThrow(static_cast<const arrow::StructArray&>(*array).GetFlattenedField(column.path[depth]));
+      array =
+          valueOrThrow(static_cast<const arrow::StructArray&>(*array).GetFlattenedField(column.path[depth]));
     values.push_back(std::move(array));
   }
   return values;
@@ -60,7 +61,8 @@ uint64_t SpaceCurve::placeOf(const std::vector<std::string>& keys) const {
   std::vector<uint64_t> ranges;
   for (size_t i = 0; i < keys.size(); ++i) {
     const auto& bounds = bounds_[i];
-    const auto range = static_cast<uint64_t>(std::upper_bound(bounds.begin(), bounds.end(), keys[i]) - bounds.begin());
+    const auto range =
+        static_cast<uint64_t>(std::upper_bound(bounds.begin(), bounds.end(), keys[i]) - bounds.begin());
     ranges.push_back((range << bits) / (bounds.size() + 1));
   }
   uint64_t place = 0;
@@ -92,7 +94,8 @@ std::vector<uint64_t> SpaceCurve::cuts(int count) const {
 
 CurveSample::CurveSample(std::vector<CurveColumn> columns) {
   THALWEG_ASSERT(!columns.empty() && columns.size() <= kPlaceBits);
-  for (const CurveColumn& column : columns) curve_.encoders_.emplace_back(std::vector<KeyColumn>{{column.type}});
+  for (const CurveColumn& column : columns)
+    curve_.encoders_.emplace_back(std::vector<KeyColumn>{{column.type}});
   curve_.columns_ = std::move(columns);
 }
 

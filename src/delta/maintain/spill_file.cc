@@ -40,9 +40,11 @@ SpillFile::~SpillFile() {
 }
 
 void SpillFile::write(int group, const arrow::RecordBatch& rows) {
-  const auto bytes = valueOrThrow(arrow::ipc::SerializeRecordBatch(rows, arrow::ipc::IpcWriteOptions::Defaults()));
+  const auto bytes =
+      valueOrThrow(arrow::ipc::SerializeRecordBatch(rows, arrow::ipc::IpcWriteOptions::Defaults()));
   for (int64_t done = 0; done < bytes->size();) {
-    const ssize_t count = ::pwrite(descriptor_, bytes->data() + done, static_cast<size_t>(bytes->size() - done), end_ + done);
+    const ssize_t count =
+        ::pwrite(descriptor_, bytes->data() + done, static_cast<size_t>(bytes->size() - done), end_ + done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw storageError(errno, "write", kWhat);
     done += count;
@@ -59,13 +61,15 @@ std::shared_ptr<arrow::RecordBatch> SpillFile::read(int group, int batch) const 
   const Place place = groups_[static_cast<size_t>(group)][static_cast<size_t>(batch)];
   std::shared_ptr<arrow::Buffer> bytes = valueOrThrow(arrow::AllocateBuffer(place.bytes));
   for (int64_t done = 0; done < place.bytes;) {
-    const ssize_t count = ::pread(descriptor_, bytes->mutable_data() + done, static_cast<size_t>(place.bytes - done), place.offset + done);
+    const ssize_t count = ::pread(descriptor_, bytes->mutable_data() + done,
+                                  static_cast<size_t>(place.bytes - done), place.offset + done);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) throw storageError(count < 0 ? errno : EIO, "read", kWhat);
     done += count;
   }
   arrow::io::BufferReader stream(bytes);
-  return valueOrThrow(arrow::ipc::ReadRecordBatch(schema_, nullptr, arrow::ipc::IpcReadOptions::Defaults(), &stream));
+  return valueOrThrow(
+      arrow::ipc::ReadRecordBatch(schema_, nullptr, arrow::ipc::IpcReadOptions::Defaults(), &stream));
 }
 
 }  // namespace thalweg::delta

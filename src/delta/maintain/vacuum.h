@@ -23,20 +23,20 @@ struct VacuumRequest {
 };
 
 struct VacuumReport {
-  int64_t numDeleted = 0;      // files and empty folders; in a dry run those that would go
-  int64_t sizeBytes = 0;       // of them
-  int64_t numDirectories = 0;  // that were looked at
+  int64_t numDeleted = 0;          // files and empty folders; in a dry run those that would go
+  int64_t sizeBytes = 0;           // of them
+  int64_t numDirectories = 0;      // that were looked at
   std::vector<std::string> paths;  // of a dry run, at most kMaxShownPaths, absolute
 };
 inline constexpr size_t kMaxShownPaths = 1000;
 
 // Deletes what is older than the retention and needed by nothing: not by the newest version, not by a version
 // that was the newest within the retention, nor as change data of that time. Files of writers that have not
-// committed yet are safe while they are younger than the retention. Names that begin with '_' or '.' stay, but
-// for partition folders and old change data; what links lead to stays. Two passes over the folder, which hold one
-// folder's entry at a time: the first counts. Throws Error DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT and
-// _NEGATIVE, DELTA_CANNOT_VACUUM_LITE, DELTA_UNSUPPORTED_FEATURES_FOR_WRITE, and the store's errors, after
-// which VACUUM END says FAILED. `cancellation` outlives the call, null: none.
+// committed yet are safe while they are younger than the retention. Names that begin with '_' or '.' stay,
+// but for partition folders and old change data; what links lead to stays. Two passes over the folder, which
+// hold one folder's entry at a time: the first counts. Throws Error DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT
+// and _NEGATIVE, DELTA_CANNOT_VACUUM_LITE, DELTA_UNSUPPORTED_FEATURES_FOR_WRITE, and the store's errors,
+// after which VACUUM END says FAILED. `cancellation` outlives the call, null: none.
 VacuumReport vacuumTable(const std::shared_ptr<DeltaLog>& log, const VacuumRequest& request,
                          const CancellationToken* cancellation);
 
