@@ -176,6 +176,19 @@ TEST(SchemaEnforcement, FollowsDeltasRules) {
             "DELTA_NULL_SCHEMA_IN_STREAMING_WRITE");
 }
 
+TEST(SchemaEnforcement, NoNameStandsTwiceInOnePlaceAtAnyDepth) {
+  const DataTypePtr once = DataType::structOf({{"x", intType()}, {"y", intType()}});
+  const DataTypePtr twice = DataType::structOf({{"x", intType()}, {"X", intType()}});
+  const auto check = [](const DataTypePtr& type) { return conditionOf([&] { checkNamesDiffer(*type); }); };
+  EXPECT_EQ(check(DataType::structOf({{"x", once}, {"y", DataType::array(once, true)}})), "none");
+  EXPECT_EQ(check(twice), "DELTA_DUPLICATE_COLUMNS_FOUND");
+  EXPECT_EQ(check(DataType::structOf({{"s", twice}})), "DELTA_DUPLICATE_COLUMNS_FOUND");
+  EXPECT_EQ(check(DataType::structOf({{"a", DataType::array(twice, true)}})),
+            "DELTA_DUPLICATE_COLUMNS_FOUND");
+  EXPECT_EQ(check(DataType::structOf({{"m", DataType::map(intType(), twice, true)}})),
+            "DELTA_DUPLICATE_COLUMNS_FOUND");
+}
+
 TEST(RowAdaptation, CastsOnlyTheElementsOfItsRows) {
   const SchemaPtr table = parseSchemaDdl("a array<bigint>"), data = parseSchemaDdl("a array<int>");
   arrow::ListBuilder lists(arrow::default_memory_pool(), std::make_shared<arrow::Int32Builder>());

@@ -12,6 +12,7 @@
 #include "delta/scan/data_file_reader.h"
 #include "delta/scan/value_bounds.h"
 #include "delta/snapshot/table_features.h"
+#include "storage/fault_file_system.h"
 #include "types/arrow_result.h"
 
 namespace thalweg::delta {

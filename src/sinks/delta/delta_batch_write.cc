@@ -100,13 +100,13 @@ std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> 
                                                DeltaWriteOptions options, DeltaWriteEngine engine) {
   const delta::SnapshotPtr snapshot = log->update();
   if (snapshot && !creation.replace) throw tableThere(*log);
-  // Rows that are not replaced would stay under another schema.
-  if (snapshot && (options.replaceWhere || options.dynamicOverwrite)) {
+  // All rows of the old table go with it, whatever part of it rows come for.
+  options.dynamicOverwrite = false;
+  if (snapshot && options.replaceWhere) {
     throw unsupported(
-        std::string("the option ") +
-        (options.replaceWhere ? "replaceWhere" : "partitionOverwriteMode 'dynamic'") +
-        " of a statement that replaces a table and all its rows (leave the option out, or overwrite "
-        "the table's rows)");
+        "the option replaceWhere of a statement that replaces a table and all its rows (leave the option "
+        "out, "
+        "or overwrite the table's rows)");
   }
   DeltaWriteRequest request;
   request.schema = std::move(schema);
