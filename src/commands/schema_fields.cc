@@ -2,6 +2,7 @@
 
 #include "catalog/names.h"
 #include "common/error.h"
+#include "common/options.h"
 
 namespace thalweg {
 namespace {
