@@ -60,7 +60,7 @@ TEST(FieldsByName, StandWhereTheTargetHasThem) {
 TEST(FieldsByName, StandSoInTheElementsOfArraysToo) {
   const auto from = typeOf("ARRAY<STRUCT<b: STRING, a: INT>>");
   const auto lists = valueOrThrow(arrow::ListArray::FromArrays(
-      *toArrowType(*from), *arrayOf<arrow::Int32Builder, int32_t>({0, 3}), *structs()));
+      toArrowType(*from), *arrayOf<arrow::Int32Builder, int32_t>({0, 3}), *structs()));
   const auto values =
       evaluated(fieldsByName(column(from), typeOf("ARRAY<STRUCT<a: INT, b: STRING>>")), lists);
   const auto& elements = *static_cast<const arrow::ListArray&>(*values).values();
