@@ -14,7 +14,7 @@
 #include "delta/snapshot/clustering.h"
 #include "sinks/delta/delta_batch_write.h"
 #include "sinks/delta/delta_stream_sink.h"
-#include "storage/fault_file_system.h"
+#include "sinks/delta/racing_store.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 #include "types/ddl.h"
@@ -45,7 +45,7 @@ std::shared_ptr<arrow::RecordBatch> batchOf(const std::vector<Row>& rows,
 
 class DeltaSinkTest : public testing::Test {
  protected:
-  DeltaSinkTest() : store_(std::make_shared<FaultFileSystem>(makeMemoryFileSystem())), table_{store_, "/t"} {
+  DeltaSinkTest() : store_(std::make_shared<RacingStore>(makeMemoryFileSystem())), table_{store_, "/t"} {
     log_ = std::make_shared<delta::DeltaLog>(table_);
   }
   ~DeltaSinkTest() override { armFaultPoint(""); }
@@ -96,16 +96,18 @@ class DeltaSinkTest : public testing::Test {
   // The next put takes effect and its answer is lost; the store does not say whether the file is there
   // either.
   void loseTheNextCommit() {
-    store_->inject({.operation = FileOperation::PutIfAbsent,
-                    .call = store_->calls(FileOperation::PutIfAbsent) + 1,
-                    .afterEffect = true});
-    store_->inject(
-        {.operation = FileOperation::Stat, .call = store_->calls(FileOperation::Stat) + 1, .repeat = 1000});
+    store_->beforePut = [this] {
+      store_->inject({.operation = FileOperation::PutIfAbsent,
+                      .call = store_->calls(FileOperation::PutIfAbsent) + 1,
+                      .afterEffect = true});
+      store_->inject(
+          {.operation = FileOperation::Stat, .call = store_->calls(FileOperation::Stat) + 1, .repeat = 1000});
+    };
   }
 
   int64_t version() { return delta::DeltaLog(table_).require()->version(); }
 
-  std::shared_ptr<FaultFileSystem> store_;
+  std::shared_ptr<RacingStore> store_;
   Location table_;
   std::shared_ptr<delta::DeltaLog> log_;
 };

@@ -17,6 +17,7 @@
 #include "delta/snapshot/table_features.h"
 #include "sinks/delta/delta_batch_write.h"
 #include "sinks/delta/delta_stream_sink.h"
+#include "sinks/delta/racing_store.h"
 #include "storage/fault_file_system.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
@@ -45,21 +46,6 @@ std::shared_ptr<arrow::RecordBatch> batchOf(const std::vector<Row>& rows) {
   return arrow::RecordBatch::Make(toArrowSchema(*groupsSchema()), static_cast<int64_t>(rows.size()),
                                   {valueOrThrow(groups.Finish()), valueOrThrow(counts.Finish())});
 }
-
-// Lets another writer act once, at the moment that a commit of ours is put: after the rows were located.
-class RacingStore final : public FaultFileSystem {
- public:
-  using FaultFileSystem::FaultFileSystem;
-  std::function<void()> beforePut;
-
-  PutOutcome putIfAbsent(const std::string& path, std::string_view contents,
-                         const std::function<void()>& temporaryWritten) override {
-    if (path.ends_with(".json")) {
-      if (const auto race = std::exchange(beforePut, nullptr)) race();
-    }
-    return FaultFileSystem::putIfAbsent(path, contents, temporaryWritten);
-  }
-};
 
 class DeltaUpsertTest : public testing::Test {
  protected:
