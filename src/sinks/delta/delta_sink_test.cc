@@ -523,6 +523,13 @@ TEST_F(DeltaBatchWriteTest, AReplaceWhereWhoseOutcomeIsUnknownKeepsItsFiles) {
   EXPECT_EQ(rows(), (std::vector<std::string>{"1/c", "2/b"}));
 }
 
+// Asked of Spark 4.2: another word must not overwrite the whole table.
+TEST_F(DeltaBatchWriteTest, AnUnknownOverwriteModeIsRefused) {
+  Options asked;
+  asked.set("partitionOverwriteMode", "dinamic");
+  EXPECT_EQ(conditionOf([&] { DeltaWriteOptions::parse(asked, {}); }), "DELTA_ILLEGAL_OPTION");
+}
+
 TEST_F(DeltaBatchWriteTest, ANamedTransactionIsWrittenOnce) {
   DeltaWriteOptions options;
   options.txnAppId = "job";

@@ -45,7 +45,13 @@ DeltaWriteOptions DeltaWriteOptions::parse(const Options& options, std::vector<s
   parsed.partitionBy = std::move(partitionBy);
   parsed.mergeSchema = options.getBool("mergeSchema", false);
   parsed.overwriteSchema = options.getBool("overwriteSchema", false);
-  parsed.dynamicOverwrite = equalsIgnoreCase(options.getOr("partitionOverwriteMode", "static"), "dynamic");
+  const std::string overwriteMode = options.getOr("partitionOverwriteMode", "static");
+  parsed.dynamicOverwrite = equalsIgnoreCase(overwriteMode, "dynamic");
+  if (!parsed.dynamicOverwrite && !equalsIgnoreCase(overwriteMode, "static")) {
+    throw Error("DELTA_ILLEGAL_OPTION",
+                "'" + overwriteMode + "' is no partitionOverwriteMode: STATIC and DYNAMIC are.",
+                {{"name", "partitionOverwriteMode"}, {"input", overwriteMode}, {"explain", "must be 'STATIC' or 'DYNAMIC'"}});
+  }
   parsed.maxRecordsPerFile = options.getLong("maxRecordsPerFile").value_or(0);
   parsed.userMetadata = options.get("userMetadata");
   parsed.replaceWhere = options.get("replaceWhere");
