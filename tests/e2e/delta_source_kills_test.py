@@ -63,7 +63,8 @@ class Upstream:
 
     def grow(self, commits, pause):
         for _ in range(commits):
-            (self.put_together if self.numbers.random() < 0.15 else self.append)()
+            together = self.numbers.random() < 0.15 and self.live
+            (self.put_together if together else self.append)()
             time.sleep(pause)
 
 
