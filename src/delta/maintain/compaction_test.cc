@@ -13,7 +13,7 @@
 #include "delta/files/data_file_writer.h"
 #include "delta/log/log_files.h"
 #include "delta/scan/data_file_reader.h"
-#include "storage/fault_file_system.h"
+#include "storage/racing_file_system.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
@@ -26,30 +26,11 @@ constexpr auto kSchema =
     R"({"type":"struct","fields":[{"name":"p","type":"string","nullable":true,"metadata":{}},)"
     R"({"name":"x","type":"long","nullable":true,"metadata":{}}]})";
 
-// Lets another writer act once, while a merge writes its file: after its choice, before its commit.
-class RacingStore final : public FaultFileSystem {
- public:
-  using FaultFileSystem::FaultFileSystem;
-  std::function<void()> onOpenOutput;
-
-  std::shared_ptr<arrow::io::OutputStream> openOutput(const std::string& path) override {
-    if (const auto race = std::exchange(onOpenOutput, nullptr)) race();
-    return FaultFileSystem::openOutput(path);
-  }
-
-  std::function<void()> onPut;
-  PutOutcome putIfAbsent(const std::string& path, std::string_view contents, const std::function<void()>& temporaryWritten) override {
-    const PutOutcome outcome = FaultFileSystem::putIfAbsent(path, contents, temporaryWritten);
-    if (const auto after = std::exchange(onPut, nullptr)) after();
-    return outcome;
-  }
-};
-
 class CompactionTest : public testing::Test {
  protected:
   CompactionTest()
       : files_(makeMemoryFileSystem()),
-        store_(std::make_shared<RacingStore>(files_)),
+        store_(std::make_shared<RacingFileSystem>(files_)),
         log_(std::make_shared<DeltaLog>(Location{store_, "/t"})) {
     Transaction transaction(log_, nullptr);
     Metadata metadata;
@@ -104,7 +85,7 @@ class CompactionTest : public testing::Test {
   }
 
   std::shared_ptr<FileSystem> files_;
-  std::shared_ptr<RacingStore> store_;
+  std::shared_ptr<RacingFileSystem> store_;
   std::shared_ptr<DeltaLog> log_;
   CompactionRules rules_;
 };
@@ -207,7 +188,7 @@ TEST_F(CompactionTest, ACommitWhoseAnswerIsLostKeepsItsFiles) {
   for (int64_t i = 0; i < 3; ++i) append("a", {i});
   const auto before = rows();
   store_->inject({.operation = FileOperation::PutIfAbsent, .call = store_->calls(FileOperation::PutIfAbsent) + 1, .afterEffect = true});
-  store_->onPut = [&] {
+  store_->afterPut = [&] {
     store_->inject({.operation = FileOperation::Read, .call = store_->calls(FileOperation::Read) + 1, .repeat = 100});
     store_->inject({.operation = FileOperation::Stat, .call = store_->calls(FileOperation::Stat) + 1, .repeat = 100});
   };

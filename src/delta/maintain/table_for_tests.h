@@ -19,7 +19,7 @@
 #include "delta/files/deletion_vector_writer.h"
 #include "delta/scan/data_file_reader.h"
 #include "delta/snapshot/delta_log.h"
-#include "storage/fault_file_system.h"
+#include "storage/racing_file_system.h"
 #include "types/arrow_result.h"
 
 namespace thalweg::delta {
@@ -32,22 +32,11 @@ class LaterClock final : public Clock {
   std::chrono::steady_clock::time_point monotonic() const override { return systemClock().monotonic(); }
 };
 
-// Lets another writer act once, at the first file that is made.
-class RacedStore final : public FaultFileSystem {
- public:
-  using FaultFileSystem::FaultFileSystem;
-  std::function<void()> onOpenOutput;
-  std::shared_ptr<arrow::io::OutputStream> openOutput(const std::string& path) override {
-    if (const auto race = std::exchange(onOpenOutput, nullptr)) race();
-    return FaultFileSystem::openOutput(path);
-  }
-};
-
 class TableTest : public testing::Test {
  protected:
   explicit TableTest(std::vector<std::string> partitionColumns = {"p"})
       : files_(makeMemoryFileSystem()),
-        store_(std::make_shared<RacedStore>(files_)),
+        store_(std::make_shared<RacingFileSystem>(files_)),
         log_(std::make_shared<DeltaLog>(Location{store_, "/t"}, clock_)) {
     Transaction transaction(log_, nullptr);
     Metadata metadata;
@@ -155,7 +144,7 @@ class TableTest : public testing::Test {
 
   LaterClock clock_;
   std::shared_ptr<FileSystem> files_;
-  std::shared_ptr<RacedStore> store_;
+  std::shared_ptr<RacingFileSystem> store_;
   std::shared_ptr<DeltaLog> log_;
 };
 

@@ -14,7 +14,7 @@
 #include "delta/snapshot/clustering.h"
 #include "sinks/delta/delta_batch_write.h"
 #include "sinks/delta/delta_stream_sink.h"
-#include "sinks/delta/racing_store.h"
+#include "storage/racing_file_system.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 #include "types/ddl.h"
@@ -45,7 +45,7 @@ std::shared_ptr<arrow::RecordBatch> batchOf(const std::vector<Row>& rows,
 
 class DeltaSinkTest : public testing::Test {
  protected:
-  DeltaSinkTest() : store_(std::make_shared<RacingStore>(makeMemoryFileSystem())), table_{store_, "/t"} {
+  DeltaSinkTest() : store_(std::make_shared<RacingFileSystem>(makeMemoryFileSystem())), table_{store_, "/t"} {
     log_ = std::make_shared<delta::DeltaLog>(table_);
   }
   ~DeltaSinkTest() override { armFaultPoint(""); }
@@ -107,7 +107,7 @@ class DeltaSinkTest : public testing::Test {
 
   int64_t version() { return delta::DeltaLog(table_).require()->version(); }
 
-  std::shared_ptr<RacingStore> store_;
+  std::shared_ptr<RacingFileSystem> store_;
   Location table_;
   std::shared_ptr<delta::DeltaLog> log_;
 };

@@ -17,8 +17,8 @@
 #include "delta/snapshot/table_features.h"
 #include "sinks/delta/delta_batch_write.h"
 #include "sinks/delta/delta_stream_sink.h"
-#include "sinks/delta/racing_store.h"
 #include "storage/fault_file_system.h"
+#include "storage/racing_file_system.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 #include "types/ddl.h"
@@ -49,7 +49,7 @@ std::shared_ptr<arrow::RecordBatch> batchOf(const std::vector<Row>& rows) {
 
 class DeltaUpsertTest : public testing::Test {
  protected:
-  DeltaUpsertTest() : memory_(makeMemoryFileSystem()), store_(std::make_shared<RacingStore>(memory_)) {
+  DeltaUpsertTest() : memory_(makeMemoryFileSystem()), store_(std::make_shared<RacingFileSystem>(memory_)) {
     start();
   }
   ~DeltaUpsertTest() override { armFaultPoint(""); }
@@ -155,7 +155,7 @@ class DeltaUpsertTest : public testing::Test {
   }
 
   std::shared_ptr<FileSystem> memory_;
-  std::shared_ptr<RacingStore> store_;
+  std::shared_ptr<RacingFileSystem> store_;
   std::shared_ptr<delta::DeltaLog> log_;
   std::unique_ptr<DeltaStreamSink> sink_;
 };
@@ -552,7 +552,7 @@ TEST_F(DeltaUpsertTest, RowsReplacedWhileTheirFilesAreMergedAreReplacedInTheResu
   ASSERT_TRUE(runBatch(0, {{1, 1}, {2, 1}, {3, 1}}));
   ASSERT_TRUE(runBatch(1, {{2, 2}, {11, 1}, {12, 1}}));
   ASSERT_TRUE(runBatch(2, {{21, 1}, {22, 1}}));
-  const auto store = std::make_shared<RacingStore>(memory_);
+  const auto store = std::make_shared<RacingFileSystem>(memory_);
   const auto theirs = std::make_shared<delta::DeltaLog>(Location{store, "/t"});
   // Group 3 lies behind a row that was deleted before the merge began.
   store->beforePut = [&] { ASSERT_TRUE(runBatch(3, {{3, 4}, {12, 4}, {22, 4}})); };
@@ -574,7 +574,7 @@ TEST_F(DeltaUpsertTest, RowsReplacedWhileTheirFilesAreMergedAreReplacedInTheResu
 TEST_F(DeltaUpsertTest, AMergeWhoseFileIsGoneGivesUp) {
   ASSERT_TRUE(runBatch(0, {{1, 1}, {2, 1}}));
   ASSERT_TRUE(runBatch(1, {{11, 1}}));
-  const auto store = std::make_shared<RacingStore>(memory_);
+  const auto store = std::make_shared<RacingFileSystem>(memory_);
   const auto theirs = std::make_shared<delta::DeltaLog>(Location{store, "/t"});
   store->beforePut = [&] { ASSERT_TRUE(runBatch(2, {{11, 2}})); };
   delta::CompactionRules rules;
