@@ -2,7 +2,6 @@
 // tails.
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <limits>
 
 #include <arrow/api.h>
@@ -10,6 +9,7 @@
 #include "columnar/binary_row.h"
 #include "columnar/binary_row_layout.h"
 #include "columnar/decimal_bytes.h"
+#include "columnar/normalized_floats.h"
 #include "common/error.h"
 
 namespace thalweg {
@@ -90,9 +90,7 @@ struct ValueWriter {
 
   template <typename Float>
   Float kept(Float value) const {
-    if (!normalizeFloats) return value;
-    if (value == 0) return 0;
-    return std::isnan(value) ? std::numeric_limits<Float>::quiet_NaN() : value;
+    return normalizeFloats ? normalizedFloat(value) : value;
   }
 
   // Bytes that a variable value takes in the tail, padding included.

@@ -1,12 +1,12 @@
 #include "columnar/key_encoder.h"
 
 #include <bit>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include <arrow/api.h>
 
+#include "columnar/normalized_floats.h"
+#include "common/big_endian.h"
 #include "common/error.h"
 
 namespace thalweg {
@@ -15,13 +15,6 @@ namespace {
 constexpr char kNullFirst = 0x00;
 constexpr char kValue = 0x01;
 constexpr char kNullLast = 0x02;
-
-template <typename Unsigned>
-void appendBigEndian(Unsigned bits, std::string* out) {
-  char bytes[sizeof(Unsigned)];
-  for (size_t i = 0; i < sizeof(Unsigned); ++i) bytes[i] = static_cast<char>(bits >> (8 * (sizeof(Unsigned) - 1 - i)));
-  out->append(bytes, sizeof(Unsigned));
-}
 
 // Two's complement with the sign bit flipped orders as unsigned bytes.
 template <typename Signed>
@@ -32,9 +25,7 @@ void appendSigned(Signed value, std::string* out) {
 
 template <typename Float, typename Unsigned>
 void appendFloating(Float value, std::string* out) {
-  if (value == 0) value = 0;                                           // −0.0 is 0.0
-  if (std::isnan(value)) value = std::numeric_limits<Float>::quiet_NaN();  // one NaN, above infinity
-  auto bits = std::bit_cast<Unsigned>(value);
+  auto bits = std::bit_cast<Unsigned>(normalizedFloat(value));  // NaN is above infinity
   constexpr Unsigned kSign = Unsigned{1} << (sizeof(Unsigned) * 8 - 1);
   bits = (bits & kSign) ? ~bits : bits | kSign;
   appendBigEndian(bits, out);

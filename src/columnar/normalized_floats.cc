@@ -1,8 +1,6 @@
 #include "columnar/normalized_floats.h"
 
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include <arrow/api.h>
 
@@ -14,24 +12,18 @@ namespace {
 using DataPtr = std::shared_ptr<arrow::ArrayData>;
 
 template <typename Float>
-Float normalized(Float value) {
-  if (value == 0) return 0;
-  return std::isnan(value) ? std::numeric_limits<Float>::quiet_NaN() : value;
-}
-
-template <typename Float>
 DataPtr ofNumbers(const DataPtr& data, arrow::MemoryPool* pool) {
   const auto* values = data->GetValues<Float>(1);
   int64_t first = 0;
   const auto isNormal = [](Float value) {
-    const Float kept = normalized(value);
+    const Float kept = normalizedFloat(value);
     return std::memcmp(&kept, &value, sizeof(Float)) == 0;
   };
   while (first < data->length && isNormal(values[first])) ++first;
   if (first == data->length) return data;
   auto buffer = valueOrThrow(arrow::AllocateBuffer((data->offset + data->length) * static_cast<int64_t>(sizeof(Float)), pool));
   auto* kept = reinterpret_cast<Float*>(buffer->mutable_data()) + data->offset;
-  for (int64_t i = 0; i < data->length; ++i) kept[i] = normalized(values[i]);
+  for (int64_t i = 0; i < data->length; ++i) kept[i] = normalizedFloat(values[i]);
   DataPtr copy = data->Copy();
   copy->buffers[1] = std::move(buffer);
   return copy;

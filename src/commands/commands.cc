@@ -1,6 +1,5 @@
 #include "commands/commands.h"
 
-#include "commands/maintenance.h"
 #include "commands/statements.h"
 #include "common/error.h"
 

@@ -42,8 +42,8 @@ void commitMetadata(const std::shared_ptr<delta::DeltaLog>& log, const delta::Sn
   delta::checkWritable(current, snapshot->metadata(), uri);
   change.features.merge(delta::takeFeatureRequests(&change.metadata, uri));
   changeMapping(snapshot->metadata(), &change.metadata);
-  const bool tracks = delta::tableFlag(change.metadata, "delta.enableRowTracking");
-  if (tracks && !delta::tableFlag(snapshot->metadata(), "delta.enableRowTracking"))
+  const bool tracks = delta::tableFlag(change.metadata, delta::kRowTracking);
+  if (tracks && !delta::tableFlag(snapshot->metadata(), delta::kRowTracking))
     throw unsupported("switching on row tracking for a table that exists (its rows need ids first)");
   const delta::Protocol protocol = delta::upgradedProtocol(current, change.metadata, uri, change.features);
   delta::Transaction transaction(log, snapshot);

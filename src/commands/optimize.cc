@@ -6,7 +6,7 @@
 #include <arrow/api.h>
 #include <nlohmann/json.hpp>
 
-#include "commands/maintenance.h"
+#include "commands/statements.h"
 #include "commands/partition_condition.h"
 #include "commands/table_target.h"
 #include "common/error.h"

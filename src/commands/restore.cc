@@ -6,7 +6,7 @@
 #include <arrow/buffer.h>
 #include <arrow/scalar.h>
 
-#include "commands/maintenance.h"
+#include "commands/statements.h"
 #include "commands/rows.h"
 #include "commands/table_target.h"
 #include "common/error.h"

@@ -55,5 +55,9 @@ CommandResult run(const sql::Uncache& statement, CommandSession& session);
 
 // explain.cc
 CommandResult run(const std::shared_ptr<sql::Explain>& statement, CommandSession& session);
+CommandResult run(const sql::Optimize& statement, CommandSession& session);
+CommandResult run(const sql::Reorg& statement, CommandSession& session);
+CommandResult run(const sql::Vacuum& statement, CommandSession& session);
+CommandResult run(const sql::Restore& statement, CommandSession& session);
 
 }  // namespace thalweg

@@ -1,7 +1,7 @@
 // VACUUM: files that no retained version of a Delta table needs go.
 #include <cmath>
 
-#include "commands/maintenance.h"
+#include "commands/statements.h"
 #include "commands/rows.h"
 #include "commands/table_target.h"
 #include "common/error.h"

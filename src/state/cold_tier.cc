@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "common/big_endian.h"
 #include "common/error.h"
 #include "common/logging.h"
 #include "common/uuid.h"
@@ -22,18 +23,6 @@ constexpr char kTimes = 't';
 constexpr char kSorted = 's';
 constexpr size_t kPrefixBytes = 1 + sizeof(uint32_t);
 constexpr int64_t kBatchBytes = 1 << 20;
-
-template <typename T>
-void appendBigEndian(T value, std::string* out) {
-  for (int shift = 8 * (sizeof(T) - 1); shift >= 0; shift -= 8)
-    out->push_back(static_cast<char>(value >> shift));
-}
-
-uint64_t bigEndian(std::string_view bytes) {
-  uint64_t value = 0;
-  for (const char byte : bytes.substr(0, sizeof(uint64_t))) value = value << 8 | static_cast<uint8_t>(byte);
-  return value;
-}
 
 // So that times before 1970 sort before those after.
 uint64_t sortable(int64_t time) {
@@ -158,7 +147,7 @@ bool ColdPartition::take(std::string_view key, std::string* value, std::optional
   batch_.remove(stored);
   std::optional<int64_t> itsTime;
   if (value->front() != 0) {
-    itsTime = static_cast<int64_t>(bigEndian(std::string_view(*value).substr(1)) ^ (uint64_t{1} << 63));
+    itsTime = static_cast<int64_t>(loadBigEndian64(std::string_view(*value).substr(1)) ^ (uint64_t{1} << 63));
     batch_.remove(timeKey(*itsTime, key));
   }
   if (time != nullptr) *time = itsTime;
@@ -174,7 +163,7 @@ void ColdPartition::takeByTime(int64_t limit, const std::function<void(std::stri
   flush();
   const auto visitEntry = [&](std::string_view entry, std::string_view) {
     const std::string_view timeAndKey = entry.substr(kPrefixBytes);
-    if (bigEndian(timeAndKey) > sortable(limit)) return false;
+    if (loadBigEndian64(timeAndKey) > sortable(limit)) return false;
     const std::string_view key = timeAndKey.substr(sizeof(uint64_t));
     taken_.emplace(key);
     --numKeys_;

@@ -1,4 +1,4 @@
-#include "formats/parquet/array_types.h"
+#include "types/array_types.h"
 
 #include <arrow/array/data.h>
 #include <arrow/type.h>

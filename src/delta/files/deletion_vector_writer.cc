@@ -5,6 +5,7 @@
 #include <arrow/io/interfaces.h>
 #include <zlib.h>
 
+#include "common/big_endian.h"
 #include "common/error.h"
 #include "common/fault_points.h"
 #include "common/uuid.h"
@@ -19,10 +20,6 @@ constexpr char kFormatVersion = 1;
 // together are bounded too.
 constexpr size_t kMaxInlineBytes = 512;
 constexpr size_t kMaxInlineBytesPerCommit = 8 << 10;
-
-void appendBigEndian(uint32_t value, std::string* out) {
-  for (int shift = 24; shift >= 0; shift -= 8) *out += static_cast<char>(value >> shift & 0xFF);
-}
 
 std::string uuidBytes(const std::string& uuid) {
   std::string digits;

@@ -5,7 +5,7 @@
 #include "columnar/list_values.h"
 #include "common/error.h"
 #include "delta/files/schema_enforcement.h"
-#include "formats/parquet/array_types.h"
+#include "types/array_types.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 

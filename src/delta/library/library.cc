@@ -2,7 +2,6 @@
 #include "thalweg/delta.h"
 
 #include <algorithm>
-#include <exception>
 #include <functional>
 #include <thread>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/json_text.h"
+#include "common/task_pool.h"
 #include "common/uuid.h"
 #include "delta/commit/transaction.h"
 #include "delta/files/column_mapping.h"
@@ -66,24 +66,6 @@ SnapshotPtr newestOf(DeltaLog& log) {
     throw Error("DELTA_PATH_DOES_NOT_EXIST", "There is no folder " + uri + ".", {{"path", uri}});
   throw Error("DELTA_MISSING_DELTA_TABLE", uri + " is no Delta table: it has no _delta_log with a version.",
               {{"tableName", uri}});
-}
-
-void runOnThreads(int count, const std::function<void(int)>& task) {
-  std::vector<std::exception_ptr> failures(static_cast<size_t>(count));
-  std::vector<std::thread> threads;
-  for (int i = 0; i < count; ++i) {
-    threads.emplace_back([&, i] {
-      try {
-        task(i);
-      } catch (...) {
-        failures[static_cast<size_t>(i)] = std::current_exception();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& failure : failures) {
-    if (failure) std::rethrow_exception(failure);
-  }
 }
 
 // The live rows of a version, file by file.
@@ -276,7 +258,9 @@ int64_t DeltaTable::optimize(int64_t targetBytes) {
     request.minFileBytes = request.maxFileBytes = targetBytes;
     request.operation = {"OPTIMIZE", {{"predicate", delta::jsonText("[]")}, {"auto", "false"}}, {}, {}, {}};
     const int numTasks = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    const auto report = delta::optimizeTable(state_->log, state_->log->require(), request, numTasks, runOnThreads, nullptr);
+    TaskPool pool(numTasks);
+    const delta::RunTasks runTasks = [&](int count, const std::function<void(int)>& task) { pool.runAll(count, task); };
+    const auto report = delta::optimizeTable(state_->log, state_->log->require(), request, numTasks, runTasks, nullptr);
     update();
     return static_cast<int64_t>(report.files.removedSizes.size()) - static_cast<int64_t>(report.files.addedSizes.size());
   });

@@ -7,7 +7,7 @@
 
 #include "common/error.h"
 #include "delta/files/partition_values.h"
-#include "formats/parquet/array_types.h"
+#include "types/array_types.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 

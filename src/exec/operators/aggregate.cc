@@ -72,7 +72,8 @@ class DeduplicateReader final : public BatchReader {
     std::vector<std::shared_ptr<arrow::Array>> keys;
     for (const int column : keys_) {
       keys.push_back(normalizeFloats(*schema_.fields()[static_cast<size_t>(column)].type, batch->column(column), context.memoryPool()));
-      batch = valueOrThrow(batch->SetColumn(column, batch->schema()->field(column), keys.back()));
+      if (keys.back() != batch->column(column))
+        batch = valueOrThrow(batch->SetColumn(column, batch->schema()->field(column), keys.back()));
     }
     auto nextNew = static_cast<uint32_t>(seen_.numGroups());
     std::vector<uint32_t> groups;

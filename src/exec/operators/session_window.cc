@@ -18,8 +18,7 @@ namespace {
 
 // Microseconds; none where the text is no interval.
 std::optional<int64_t> parseGap(const std::string& text) {
-  const std::string lower = toLowerAscii(text);
-  if (lower.find("month") != std::string::npos || lower.find("year") != std::string::npos)
+  if (countsMonths(text))
     throw unsupported("The gap of a session in months or years ('" + text + "')");
   try {
     return parseIntervalMicros(text);

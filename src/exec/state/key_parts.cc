@@ -2,26 +2,11 @@
 
 #include <cstring>
 
+#include "common/big_endian.h"
 #include "common/error.h"
 #include "exec/state/in_blocks.h"
 
 namespace thalweg {
-namespace {
-
-template <typename T>
-void appendBigEndian(T value, std::string* out) {
-  for (int shift = 8 * (sizeof(T) - 1); shift >= 0; shift -= 8)
-    out->push_back(static_cast<char>(value >> shift));
-}
-
-uint64_t bigEndian(std::string_view bytes) {
-  uint64_t value = 0;
-  for (const char byte : bytes) value = value << 8 | static_cast<uint8_t>(byte);
-  return value;
-}
-
-}  // namespace
-
 void appendSized(std::string_view bytes, std::string* out) {
   const auto size = static_cast<uint32_t>(bytes.size());
   THALWEG_ASSERT(size == bytes.size());
@@ -50,7 +35,7 @@ std::string KeyParts::bytesOf(std::string_view key, uint64_t number) {
 
 void KeyParts::removeIf(const std::function<bool(uint64_t number)>& isUnwanted) {
   sorter_.removeIf([&](std::string_view bytes) {
-    return isUnwanted(bigEndian(bytes.substr(bytes.size() - sizeof(uint64_t))));
+    return isUnwanted(loadBigEndian64(bytes.substr(bytes.size() - sizeof(uint64_t))));
   });
 }
 
@@ -71,7 +56,7 @@ void KeyParts::takeAll(
       keys.emplace_back(key);
     }
     parts.push_back({static_cast<uint32_t>(keys.size() - 1),
-                     bigEndian(bytes.substr(bytes.size() - sizeof(uint64_t))), std::string(value)});
+                     loadBigEndian64(bytes.substr(bytes.size() - sizeof(uint64_t))), std::string(value)});
   });
   visitBlock();
 }

@@ -137,9 +137,10 @@ void OperatorState::commit() {
     const std::vector<StateChange> changes = store.partition->changes();
     store.files->writeChanges(next, changes);
     ++store.changeFiles;
-    store.changeBytes += bytesOf(changes);
+    const int64_t bytes = bytesOf(changes);
+    store.changeBytes += bytes;
+    store.entryBytes += bytes;
     store.entries += static_cast<int64_t>(changes.size());
-    store.entryBytes += bytesOf(changes);
     store.partition->changesWritten();
   });
   version_ = next;

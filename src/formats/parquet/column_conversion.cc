@@ -5,7 +5,7 @@
 #include <arrow/util/key_value_metadata.h>
 
 #include "common/options.h"
-#include "formats/parquet/array_types.h"
+#include "types/array_types.h"
 #include "formats/parquet/parquet_error.h"
 #include "types/arrow_types.h"
 

@@ -13,7 +13,7 @@
 #include <parquet/schema.h>
 
 #include "common/error.h"
-#include "formats/parquet/array_types.h"
+#include "types/array_types.h"
 #include "formats/parquet/column_chunk.h"
 #include "formats/parquet/column_levels.h"
 #include "formats/parquet/parquet_file.h"

@@ -6,17 +6,13 @@
 
 #include "columnar/binary_row.h"
 #include "columnar/key_encoder.h"
+#include "common/big_endian.h"
 #include "common/error.h"
 #include "functions/aggregate/accumulators.h"
 #include "functions/aggregate/percentile_values.h"
 
 namespace thalweg {
 namespace {
-
-void appendBigEndian(int32_t value, std::string* out) {
-  for (int shift = 24; shift >= 0; shift -= 8)
-    out->push_back(static_cast<char>(static_cast<uint32_t>(value) >> shift));
-}
 
 [[noreturn]] void throwMalformed() {
   throw Error("STATE_STORE_VALUE_ROW_FORMAT_VALIDATION_FAILURE",

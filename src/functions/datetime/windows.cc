@@ -14,8 +14,7 @@ namespace {
 
 // Months have no fixed length.
 int64_t fixedInterval(const std::string& text) {
-  const std::string lower = toLowerAscii(text);
-  if (lower.find("month") != std::string::npos || lower.find("year") != std::string::npos) {
+  if (countsMonths(text)) {
     throw Error(ErrorKind::IllegalArgument, "_LEGACY_ERROR_TEMP_3231",
                 "A window's length cannot be counted in months or years: '" + text + "'. Use days or less.", {{"interval", text}});
   }

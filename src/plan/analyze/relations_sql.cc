@@ -9,6 +9,7 @@
 #include "plan/analyze/relations.h"
 #include "sql/message_ptr.h"
 #include "thalweg.pb.h"
+#include "types/array_types.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
@@ -157,20 +158,6 @@ LogicalPtr RelationAnalyzer::sqlAggregate(const messages::SqlAggregate& message)
                                           std::make_shared<LogicalFilter>(columns.back(), aggregate));
 }
 
-namespace {
-
-// The same values under a type that differs in what may be null alone.
-std::shared_ptr<arrow::ArrayData> underType(const std::shared_ptr<arrow::ArrayData>& data,
-                                            const std::shared_ptr<arrow::DataType>& type) {
-  auto same = data->Copy();
-  same->type = type;
-  for (size_t i = 0; i < same->child_data.size(); ++i)
-    same->child_data[i] = underType(same->child_data[i], type->field(static_cast<int>(i))->type());
-  return same;
-}
-
-}  // namespace
-
 LogicalPtr RelationAnalyzer::sqlValues(const messages::SqlValues& message) {
   const Scope scope({}, nullptr, context_.functions.caseSensitive);
   const ExpressionAnalyzer expressions(scope, context_);
@@ -209,7 +196,7 @@ LogicalPtr RelationAnalyzer::sqlValues(const messages::SqlValues& message) {
       nullable = nullable || !scalar->is_valid;
       // Inside nested values each says for itself what may be null.
       const auto array = valueOrThrow(arrow::MakeArrayFromScalar(*scalar, 1));
-      values.push_back(arrow::MakeArray(underType(array->data(), toArrowType(*type))));
+      values.push_back(arrow::MakeArray(retype(array->data(), toArrowType(*type))));
     }
     fields.push_back({"col" + std::to_string(fields.size() + 1), type, nullable});
     arrays.push_back(valueOrThrow(arrow::Concatenate(values)));

@@ -13,7 +13,6 @@ namespace {
 
 constexpr int64_t kMaxSplitBytes = 128 << 20;
 constexpr int64_t kOpenCostBytes = 4 << 20;
-constexpr std::string_view kEnableRowTracking = "delta.enableRowTracking";
 
 using FilesPtr = std::shared_ptr<const std::vector<delta::ChangedFile>>;
 
@@ -92,7 +91,7 @@ DeltaScanPtr DeltaScan::make(const delta::TableLayoutPtr& table, const delta::Me
   }
   const bool taken = table->schema->fieldIndex(kDeltaMetadataColumn, /*caseSensitive=*/false) >= 0;
   if (columns == Columns::TableAndMetadata && !taken) {
-    scan->rowTracking = delta::tableFlag(metadata, kEnableRowTracking);
+    scan->rowTracking = delta::tableFlag(metadata, delta::kRowTracking);
     if (scan->rowTracking) {
       scan->storedRowId =
           addStored(stored, scan->tableColumns, metadata, "delta.rowTracking.materializedRowIdColumnName");

@@ -81,13 +81,17 @@ int64_t microsOr(std::string_view text, const std::function<std::string(const In
 
 }  // namespace
 
+bool countsMonths(std::string_view text) {
+  const std::string lower = toLowerAscii(text);
+  return lower.find("month") != std::string::npos || lower.find("year") != std::string::npos;
+}
+
 int64_t parseIntervalMicros(std::string_view text) {
   return microsOr(text, [](const IntervalFault&) { return "CANNOT_PARSE_INTERVAL"; });
 }
 
 int64_t parseTriggerIntervalMicros(std::string_view text) {
-  const std::string lower = toLowerAscii(text);
-  if (lower.find("month") != std::string::npos || lower.find("year") != std::string::npos) {
+  if (countsMonths(text)) {
     throw Error("_LEGACY_ERROR_TEMP_3262", "A trigger's interval cannot be counted in months or years: '" + std::string(text) + "'. Use days or less.",
                 {{"interval", std::string(text)}});
   }

@@ -13,4 +13,7 @@ int64_t parseIntervalMicros(std::string_view text);
 // The same for a trigger, whose Errors say what is wrong: INVALID_INTERVAL_FORMAT.UNRECOGNIZED_NUMBER, .INVALID_UNIT ….
 int64_t parseTriggerIntervalMicros(std::string_view text);
 
+// Does the text count months or years, which have no fixed length?
+bool countsMonths(std::string_view text);
+
 }  // namespace thalweg
