@@ -29,6 +29,14 @@ class WriteOperationV2;
 class WriteStreamOperationStart;
 }  // namespace spark::connect
 
+namespace delta::connect {
+class DeltaRelation;
+}
+
+namespace google::protobuf {
+class Any;
+}
+
 namespace thalweg {
 
 class StatementSession;
@@ -68,7 +76,10 @@ class Session final : public SessionService, public std::enable_shared_from_this
                                   std::vector<ObservedMetrics>* observed = nullptr);
   LogicalPtr resolve(const spark::connect::Relation& relation, CancellationToken cancellation = {},
                      std::vector<ObservedMetrics>* observed = nullptr);
+  // As resolve, to say something of the plan only: unsupported() where its rows come of changing a table.
+  LogicalPtr resolveUnrun(const spark::connect::Relation& relation);
   LogicalPtr catalogQuery(const spark::connect::Catalog& query, CancellationToken cancellation);
+  LogicalPtr deltaQuery(::delta::connect::DeltaRelation& query, const CancellationToken& cancellation);
 
   // names (named_relations.cc)
   NameScope names() const;
@@ -87,6 +98,7 @@ class Session final : public SessionService, public std::enable_shared_from_this
   // commands (session_commands.cc, session_streaming.cc)
   void runCommand(const spark::connect::Command& command, const std::shared_ptr<ResponseSink>& sink);
   void runSql(const spark::connect::SqlCommand& command, ResponseSink& sink);
+  void deltaCommand(const google::protobuf::Any& command, const CancellationToken& cancellation);
   void write(const spark::connect::WriteOperation& operation, StatementSession& session);
   void writeTable(const spark::connect::WriteOperation& operation, StatementSession& session);
   void writeTo(const spark::connect::WriteOperationV2& operation, StatementSession& session);

@@ -49,6 +49,7 @@ void Session::runCommand(const proto::Command& command, const std::shared_ptr<Re
       sendObservedMetrics(session.observed(), *sink);
       break;
     }
+    case proto::Command::kExtension: deltaCommand(command.extension(), sink->cancellation()); break;
     case proto::Command::kWriteStreamOperationStart: startStream(command.write_stream_operation_start(), *sink); break;
     case proto::Command::kStreamingQueryCommand:
       if (queryCommand(command.streaming_query_command(), sink)) return;

@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "common/secret.h"
 #include "exec/planner/planner.h"
+#include "plan/analyze/delta_messages.h"
 #include "plan/analyze/proto_types.h"
 #include "plan/optimize/optimizer.h"
 #include "session/observed_metrics.h"
@@ -101,6 +102,7 @@ AnalyzerContext Session::analyzerContext(CancellationToken cancellation, const R
     return findRelation(name, options, streaming, scope, cancellation);
   };
   context.catalogQuery = [this, cancellation](const proto::Catalog& query) { return catalogQuery(query, cancellation); };
+  context.deltaQuery = [this, cancellation](auto& query) { return deltaQuery(query, cancellation); };
   context.cachedArtifact = [this](const std::string& hash) {
     std::lock_guard lock(mutex_);
     auto it = artifacts_.find("cache/" + hash);
@@ -126,6 +128,15 @@ AnalyzerContext Session::analyzerContext(CancellationToken cancellation, const R
 
 LogicalPtr Session::resolve(const proto::Relation& relation, CancellationToken cancellation, std::vector<ObservedMetrics>* observed) {
   return analyzeRelation(relation, analyzerContext(std::move(cancellation), {names()}, observed));
+}
+
+LogicalPtr Session::resolveUnrun(const proto::Relation& relation) {
+  AnalyzerContext context = analyzerContext({}, {names()});
+  context.deltaQuery = [this](auto& query) {
+    if (changesTable(query)) throw unsupported("Asking about the result of a change to a Delta table without making the change");
+    return deltaQuery(query, {});
+  };
+  return analyzeRelation(relation, context);
 }
 
 std::vector<std::shared_ptr<arrow::RecordBatch>> Session::collect(const LogicalPtr& plan, CancellationToken cancellation,
@@ -171,27 +182,27 @@ std::string Session::explain(const LogicalPtr& plan, bool extended) {
 void Session::analyze(const proto::AnalyzePlanRequest& request, proto::AnalyzePlanResponse* response) {
   using Kind = proto::AnalyzePlanRequest;
   switch (request.analyze_case()) {
-    case Kind::kSchema: toProtoType(*schemaOf(*resolve(rootOf(request.schema().plan()))), response->mutable_schema()->mutable_schema()); return;
+    case Kind::kSchema: toProtoType(*schemaOf(*resolveUnrun(rootOf(request.schema().plan()))), response->mutable_schema()->mutable_schema()); return;
     case Kind::kExplain: {
       const auto mode = request.explain().explain_mode();
       const bool extended = mode == Kind::Explain::EXPLAIN_MODE_EXTENDED || mode == Kind::Explain::EXPLAIN_MODE_COST;
-      response->mutable_explain()->set_explain_string(explain(resolve(rootOf(request.explain().plan())), extended));
+      response->mutable_explain()->set_explain_string(explain(resolveUnrun(rootOf(request.explain().plan())), extended));
       return;
     }
     case Kind::kTreeString: {
       std::string text = "root\n";
       const int level = request.tree_string().has_level() && request.tree_string().level() > 0 ? request.tree_string().level() : 1000;
-      appendTree(*schemaOf(*resolve(rootOf(request.tree_string().plan()))), " |", level, &text);
+      appendTree(*schemaOf(*resolveUnrun(rootOf(request.tree_string().plan()))), " |", level, &text);
       response->mutable_tree_string()->set_tree_string(text);
       return;
     }
-    case Kind::kIsLocal: response->mutable_is_local()->set_is_local(isLocal(*resolve(rootOf(request.is_local().plan())))); return;
+    case Kind::kIsLocal: response->mutable_is_local()->set_is_local(isLocal(*resolveUnrun(rootOf(request.is_local().plan())))); return;
     case Kind::kIsStreaming:
-      response->mutable_is_streaming()->set_is_streaming(resolve(rootOf(request.is_streaming().plan()))->isStreaming());
+      response->mutable_is_streaming()->set_is_streaming(resolveUnrun(rootOf(request.is_streaming().plan()))->isStreaming());
       return;
     case Kind::kInputFiles: {
       std::vector<std::string> files;
-      collectFiles(*resolve(rootOf(request.input_files().plan())), &files);
+      collectFiles(*resolveUnrun(rootOf(request.input_files().plan())), &files);
       std::sort(files.begin(), files.end());
       files.erase(std::unique(files.begin(), files.end()), files.end());
       response->mutable_input_files();
@@ -213,12 +224,12 @@ void Session::analyze(const proto::AnalyzePlanRequest& request, proto::AnalyzePl
       response->mutable_json_to_ddl()->set_ddl_string(toDdl(*parseSchemaJson(request.json_to_ddl().json_string())));
       return;
     case Kind::kSameSemantics: {
-      const std::string target = treeString(*resolve(rootOf(request.same_semantics().target_plan())));
-      response->mutable_same_semantics()->set_result(target == treeString(*resolve(rootOf(request.same_semantics().other_plan()))));
+      const std::string target = treeString(*resolveUnrun(rootOf(request.same_semantics().target_plan())));
+      response->mutable_same_semantics()->set_result(target == treeString(*resolveUnrun(rootOf(request.same_semantics().other_plan()))));
       return;
     }
     case Kind::kSemanticHash: {
-      const std::string text = treeString(*resolve(rootOf(request.semantic_hash().plan())));
+      const std::string text = treeString(*resolveUnrun(rootOf(request.semantic_hash().plan())));
       response->mutable_semantic_hash()->set_result(static_cast<int32_t>(std::hash<std::string>()(text)));
       return;
     }

@@ -19,6 +19,10 @@ class Expression;
 class Relation;
 }  // namespace spark::connect
 
+namespace delta::connect {
+class DeltaRelation;
+}
+
 namespace thalweg {
 
 // What analysis may ask of its session. The functions may throw Error; they outlive the analysis.
@@ -34,6 +38,8 @@ struct AnalyzerContext {
   std::string currentSchema;
   // The rows of a spark.catalog call, which is carried out.
   std::function<LogicalPtr(const spark::connect::Catalog& query)> catalogQuery;
+  // The rows of a relation of Delta's client, which is carried out (delta_messages.h).
+  std::function<LogicalPtr(::delta::connect::DeltaRelation& query)> deltaQuery;
   // An uploaded artifact ("cache/<hash>"), whole. Throws where it is missing.
   std::function<std::string(const std::string& hash)> cachedArtifact;
   // The rows that a show_string relation draws: runs the plan. Bound by the session, for drawing needs results.

@@ -1,5 +1,6 @@
 // What SQL text adds to Spark's messages: WITH, GROUP BY with HAVING, VALUES.
 #include <arrow/api.h>
+#include <delta/connect/relations.pb.h>
 #include <spark/connect/relations.pb.h>
 
 #include "common/clock.h"
@@ -75,6 +76,8 @@ LogicalPtr RelationAnalyzer::extension(const proto::Relation& relation) {
   if (sql::unpackExtension(relation.extension(), &distinct)) return distinctRows(withoutHiddenColumns(analyze(distinct.input())));
   messages::SqlNaturalJoin join;
   if (sql::unpackExtension(relation.extension(), &join)) return naturalJoin(join.join());
+  ::delta::connect::DeltaRelation query;
+  if (sql::unpackExtension(relation.extension(), &query)) return context_.deltaQuery(query);
   throw Error("CONNECT_INVALID_PLAN.RELATION_NOT_SET", "The plan has an extension that this server does not know.");
 }
 
