@@ -132,12 +132,7 @@ class CurveSort {
     if (held_.empty()) return;
     const Batch rows = concatenated(std::exchange(held_, {}));
     heldBytes_ = 0;
-    const std::vector<uint64_t> places = curve_.places(*rows);
-    std::vector<int64_t> order(places.size());
-    for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      return places[static_cast<size_t>(a)] < places[static_cast<size_t>(b)];
-    });
+    const std::vector<int64_t> order = curve_.order(*rows);
     for (auto at = order.begin(); at != order.end();) {
       const auto end = at + std::min<std::ptrdiff_t>(kWriteRows, order.end() - at);
       output.write(takeRows(rows, {at, end}));

@@ -31,17 +31,37 @@ class SpaceCurve {
  public:
   // The place of each row.
   std::vector<uint64_t> places(const arrow::RecordBatch& rows) const;
+  // The rows' indexes along the curve; rows of one place stay in their order.
+  std::vector<int64_t> order(const arrow::RecordBatch& rows) const;
   // At most `count` − 1 places that part the rows into parts of about equal size, ascending.
   std::vector<uint64_t> cuts(int count) const;
 
  private:
   friend class CurveSample;
+
+  // A column's ranges: range i holds the keys from bound i − 1 on, up to and without bound i.
+  class Ranges {
+   public:
+    // `keys`: of a sample. `bits`: of a range's number.
+    Ranges(std::vector<std::string> keys, int bits);
+    size_t find(const std::string& key) const;
+    size_t count() const { return bounds_.size() + 1; }
+
+   private:
+    std::vector<std::string> bounds_;        // ascending
+    std::vector<unsigned __int128> fronts_;  // of the bounds: nearly all comparisons end there
+  };
+  struct Axis {
+    Ranges ranges;
+    std::vector<uint64_t> bits;  // of each range, where the column has its bits in a place
+  };
+  Axis makeAxis(size_t column, std::vector<std::string> keys) const;
   uint64_t placeOf(const std::vector<std::string>& keys) const;
 
   std::vector<CurveColumn> columns_;
-  std::vector<KeyEncoder> encoders_;              // one a column
-  std::vector<std::vector<std::string>> bounds_;  // of a column's ranges, ascending
-  std::vector<uint64_t> sample_;                  // places, ascending
+  std::vector<KeyEncoder> encoders_;  // one a column
+  std::vector<Axis> axes_;            // one a column
+  std::vector<uint64_t> sample_;      // places, ascending
 };
 
 // What a curve is made from: a sample of the rows, of a size that does not grow with them. Rows are taken by
