@@ -264,14 +264,30 @@ TEST(SpaceCurveTest, BitsOfTheColumnsTakeTurnsAndTheFirstColumnIsAhead) {
   const std::vector<CurveColumn> columns = {{{0}, longType()}, {{1}, longType()}};
   CurveSample sample(columns);
   sample.add(*rows);
-  const std::vector<uint64_t> places = std::move(sample).finish(columns).places(*rows);
-  std::vector<int64_t> order(16);
-  for (size_t i = 0; i < 16; ++i) order[i] = static_cast<int64_t>(i);
-  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return places[static_cast<size_t>(a)] < places[static_cast<size_t>(b)];
-  });
+  const std::vector<int64_t> order = std::move(sample).finish(columns).order(*rows);
   // Row number = 4x + y; the letter Z, four times.
   EXPECT_EQ(order, (std::vector<int64_t>{0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15}));
+}
+
+TEST(SpaceCurveTest, TextsThatDifferLateAreToldApartAndEqualOnesStayInTheirOrder) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 300; ++i)
+    texts.push_back("https://example.org/pages/" + std::to_string(1000 + i * 7919 % 100));
+  arrow::StringBuilder builder;
+  for (const std::string& text : texts) throwIfFailed(builder.Append(text));
+  throwIfFailed(builder.AppendNull());
+  const auto rows = arrow::RecordBatch::Make(arrow::schema({arrow::field("s", arrow::utf8())}), 301,
+                                             {valueOrThrow(builder.Finish())});
+  const std::vector<CurveColumn> columns = {{{0}, stringType()}};
+  CurveSample sample(columns);
+  sample.add(*rows);
+  std::vector<int64_t> expected(300);
+  for (size_t i = 0; i < 300; ++i) expected[i] = static_cast<int64_t>(i);
+  std::stable_sort(expected.begin(), expected.end(), [&](int64_t a, int64_t b) {
+    return texts[static_cast<size_t>(a)] < texts[static_cast<size_t>(b)];
+  });
+  expected.insert(expected.begin(), 300);  // null comes first
+  EXPECT_EQ(std::move(sample).finish(columns).order(*rows), expected);
 }
 
 TEST(SpillFileTest, GivesEachGroupItsBatchesBack) {
