@@ -8,22 +8,13 @@
 #include "delta/files/column_mapping.h"
 #include "delta/files/partition_values.h"
 #include "exec/planner/binder.h"
+#include "expr/constant_folding.h"
 #include "plan/optimize/optimizer.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
 namespace thalweg {
 namespace {
-
-delta::ColumnPredicate toDelta(ScanPredicate predicate) {
-  using From = ScanPredicate::Op;
-  using To = delta::ColumnPredicate::Op;
-  static_assert(int(From::Equal) == int(To::Equal) && int(From::Less) == int(To::Less) &&
-                int(From::LessOrEqual) == int(To::LessOrEqual) && int(From::Greater) == int(To::Greater) &&
-                int(From::GreaterOrEqual) == int(To::GreaterOrEqual) &&
-                int(From::IsNull) == int(To::IsNull) && int(From::IsNotNull) == int(To::IsNotNull));
-  return {std::move(predicate.column), static_cast<To>(predicate.op), std::move(predicate.literal)};
-}
 
 bool isOver(const Expression& expression, const std::vector<AttributePtr>& columns) {
   return !anyOf(expression, [&](const Expression& part) {
@@ -70,8 +61,8 @@ TableCondition::TableCondition(const delta::Snapshot& snapshot, const std::vecto
     partitionColumns_.push_back({physical->fields()[i].name, snapshot.schema()->fields()[i]});
     partitions.push_back(columns[i]);
   }
-  const ExpressionPtr folded = transformUp(
-      condition, [&](const ExpressionPtr& part) { return foldConstant(part, EvaluationContext{&batch_}); });
+  const ExpressionPtr folded =
+      foldConstants(condition, EvaluationContext{&batch_}, Foldability::OncePerBatch);
   for (const ExpressionPtr& part : splitConjuncts(folded)) {
     if (!isOver(*part, partitions)) {
       partitionsOnly_ = false;
@@ -82,10 +73,8 @@ TableCondition::TableCondition(const delta::Snapshot& snapshot, const std::vecto
                               ? std::make_shared<Conjunction>(ExpressionKind::And, partitionCondition_, bound)
                               : bound;
   }
-  std::vector<delta::ColumnPredicate> predicates;
-  for (ScanPredicate& predicate : scanPredicates(folded)) predicates.push_back(toDelta(std::move(predicate)));
   filter_ = std::make_unique<delta::FileFilter>(*snapshot.schema(), *physical, snapshot.partitionColumns(),
-                                                std::move(predicates));
+                                                columnPredicates(folded));
 }
 
 bool TableCondition::mayMatch(const delta::AddFile& file) {

@@ -22,7 +22,7 @@ LogicalPtr withLatestTables(const LogicalPtr& plan) {
     const auto& scan = static_cast<const LogicalTableScan&>(*node);
     const std::shared_ptr<Table> latest = scan.table()->latest();
     if (!latest || !equals(*latest->schema(), *scan.table()->schema())) return node;
-    return std::make_shared<LogicalTableScan>(latest, scan.columns(), scan.output(), scan.predicates());
+    return std::make_shared<LogicalTableScan>(latest, scan.columns(), scan.output(), scan.conditions());
   });
 }
 

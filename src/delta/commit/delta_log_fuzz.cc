@@ -50,13 +50,13 @@ std::vector<ColumnPredicate> predicatesOf(const Schema& schema) {
     predicates.push_back({field.name, ColumnPredicate::Op::Less, std::make_shared<arrow::StringScalar>("m")});
     predicates.push_back({field.name, ColumnPredicate::Op::IsNotNull, nullptr});
   }
+  predicates.push_back({.op = ColumnPredicate::Op::AnyOf, .alternatives = {predicates, predicates}});
   return predicates;
 }
 
 void scan(const Snapshot& snapshot) {
   const TableLayoutPtr layout = makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema());
-  const FileFilter filter(*layout->schema, *layout->physicalSchema, layout->partitionColumns,
-                          predicatesOf(*layout->schema));
+  const FileFilter filter(*layout, predicatesOf(*layout->schema));
   for (const AddFile& file : snapshot.liveFiles()) {
     tryTo([&] { filter.mayMatch(file); });
     tryTo([&] {

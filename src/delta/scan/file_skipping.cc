@@ -1,5 +1,8 @@
 #include "delta/scan/file_skipping.h"
 
+#include <algorithm>
+#include <optional>
+
 #include <arrow/scalar.h>
 
 #include "common/options.h"
@@ -60,62 +63,96 @@ bool rangeMayMatch(ColumnPredicate::Op op, const OrderedValue& min, const Ordere
   }
 }
 
+bool isNullTest(ColumnPredicate::Op op) {
+  return op == ColumnPredicate::Op::IsNull || op == ColumnPredicate::Op::IsNotNull;
+}
+
 }  // namespace
+
+struct FileFilter::Columns {
+  const Schema& schema;
+  const Schema& physical;
+  const std::vector<std::string>& partitionedBy;
+};
+
+// Predicates that say nothing here are left out; a list of alternatives with one that says nothing is one.
+std::vector<FileFilter::Bound> FileFilter::bindAll(std::vector<ColumnPredicate> predicates, const Columns& columns) {
+  std::vector<Bound> all;
+  for (ColumnPredicate& predicate : predicates) {
+    Bound bound;
+    if (predicate.op == ColumnPredicate::Op::AnyOf) {
+      for (auto& alternative : predicate.alternatives)
+        bound.alternatives.push_back(bindAll(std::move(alternative), columns));
+      const bool saysNothing = std::any_of(bound.alternatives.begin(), bound.alternatives.end(),
+                                           [](const auto& alternative) { return alternative.empty(); });
+      bound.predicate.op = ColumnPredicate::Op::AnyOf;
+      if (!saysNothing) all.push_back(std::move(bound));
+      continue;
+    }
+    const int index = columns.schema.fieldIndex(predicate.column, /*caseSensitive=*/false);
+    if (index < 0) continue;
+    const StructField& field = columns.schema.fields()[static_cast<size_t>(index)];
+    bound.type = field.type;
+    bound.physicalName = columns.physical.fields()[static_cast<size_t>(index)].name;
+    bound.isPartition = std::any_of(columns.partitionedBy.begin(), columns.partitionedBy.end(),
+                                    [&](const auto& name) { return equalsIgnoreCase(name, field.name); });
+    const bool comparable =
+        predicate.literal && predicate.literal->is_valid && sameKind(*predicate.literal->type, *field.type);
+    if (!isNullTest(predicate.op) && !comparable) continue;
+    bound.predicate = std::move(predicate);
+    all.push_back(std::move(bound));
+  }
+  return all;
+}
 
 FileFilter::FileFilter(const Schema& schema, const Schema& physical,
                        const std::vector<std::string>& partitionColumns,
-                       std::vector<ColumnPredicate> predicates) {
-  for (ColumnPredicate& predicate : predicates) {
-    const int index = schema.fieldIndex(predicate.column, /*caseSensitive=*/false);
-    if (index < 0) continue;
-    const StructField& field = schema.fields()[static_cast<size_t>(index)];
-    Bound bound;
-    bound.type = field.type;
-    bound.physicalName = physical.fields()[static_cast<size_t>(index)].name;
-    bound.isPartition = std::any_of(partitionColumns.begin(), partitionColumns.end(),
-                                    [&](const auto& name) { return equalsIgnoreCase(name, field.name); });
-    const bool isNullTest =
-        predicate.op == ColumnPredicate::Op::IsNull || predicate.op == ColumnPredicate::Op::IsNotNull;
-    if (!isNullTest && (!predicate.literal || !predicate.literal->is_valid ||
-                        !sameKind(*predicate.literal->type, *field.type))) {
-      continue;
-    }
-    bound.predicate = std::move(predicate);
-    predicates_.push_back(std::move(bound));
-  }
-}
+                       std::vector<ColumnPredicate> predicates)
+    : predicates_(bindAll(std::move(predicates), {schema, physical, partitionColumns})) {}
 
-bool FileFilter::mayMatch(const AddFile& file) const {
-  using Op = ColumnPredicate::Op;
-  std::optional<StatisticsView> statistics;
-  for (const Bound& bound : predicates_) {
-    const Op op = bound.predicate.op;
-    if (bound.isPartition) {
-      const auto it = file.partitionValues.find(bound.physicalName);
-      const auto text = it == file.partitionValues.end() ? std::nullopt : it->second;
-      const auto value = parsePartitionValue(text, *bound.type, bound.predicate.column);
-      if (op == Op::IsNull || op == Op::IsNotNull) {
-        if (value->is_valid == (op == Op::IsNull)) return false;
-        continue;
-      }
-      if (!value->is_valid) return false;
-      const OrderedValue exact = orderedValue(*value);
-      if (isSet(exact) && !rangeMayMatch(op, exact, exact, orderedValue(*bound.predicate.literal)))
-        return false;
-      continue;
-    }
-    if (!file.stats) continue;
-    if (!statistics) statistics.emplace(*file.stats);
-    const ValueBounds values = statistics->boundsOf({bound.physicalName}, *bound.type);
-    if (op == Op::IsNull) {
-      if (!values.mayHaveNulls()) return false;
-      continue;
-    }
-    if (values.allNull()) return false;
-    if (op == Op::IsNotNull) continue;
-    if (!rangeMayMatch(op, values.min, values.max, orderedValue(*bound.predicate.literal))) return false;
+FileFilter::FileFilter(const TableLayout& layout, std::vector<ColumnPredicate> predicates)
+    : FileFilter(*layout.schema, *layout.physicalSchema, layout.partitionColumns, std::move(predicates)) {}
+
+class FileFilter::Judge {
+ public:
+  explicit Judge(const AddFile& file) : file_(file) {}
+
+  bool mayMatch(const std::vector<Bound>& all) {
+    return std::all_of(all.begin(), all.end(), [&](const Bound& bound) {
+      if (bound.predicate.op == ColumnPredicate::Op::AnyOf)
+        return std::any_of(bound.alternatives.begin(), bound.alternatives.end(),
+                           [&](const auto& alternative) { return mayMatch(alternative); });
+      return bound.isPartition ? partitionMayMatch(bound) : valuesMayMatch(bound);
+    });
   }
-  return true;
-}
+
+ private:
+  bool partitionMayMatch(const Bound& bound) const {
+    const ColumnPredicate::Op op = bound.predicate.op;
+    const auto it = file_.partitionValues.find(bound.physicalName);
+    const auto text = it == file_.partitionValues.end() ? std::nullopt : it->second;
+    const auto value = parsePartitionValue(text, *bound.type, bound.predicate.column);
+    if (isNullTest(op)) return value->is_valid == (op == ColumnPredicate::Op::IsNotNull);
+    if (!value->is_valid) return false;
+    const OrderedValue exact = orderedValue(*value);
+    return !isSet(exact) || rangeMayMatch(op, exact, exact, orderedValue(*bound.predicate.literal));
+  }
+
+  bool valuesMayMatch(const Bound& bound) {
+    if (!file_.stats) return true;
+    if (!statistics_) statistics_.emplace(*file_.stats);
+    const ColumnPredicate::Op op = bound.predicate.op;
+    const ValueBounds values = statistics_->boundsOf({bound.physicalName}, *bound.type);
+    if (op == ColumnPredicate::Op::IsNull) return values.mayHaveNulls();
+    if (values.allNull()) return false;
+    return op == ColumnPredicate::Op::IsNotNull ||
+           rangeMayMatch(op, values.min, values.max, orderedValue(*bound.predicate.literal));
+  }
+
+  const AddFile& file_;
+  std::optional<StatisticsView> statistics_;
+};
+
+bool FileFilter::mayMatch(const AddFile& file) const { return Judge(file).mayMatch(predicates_); }
 
 }  // namespace thalweg::delta

@@ -5,20 +5,12 @@
 #include <string>
 #include <vector>
 
-#include <arrow/type_fwd.h>
-
+#include "columnar/column_predicate.h"
 #include "delta/actions/actions.h"
+#include "delta/scan/table_layout.h"
 #include "types/data_type.h"
 
 namespace thalweg::delta {
-
-// column <op> literal, by logical name (any case) of a top-level column.
-struct ColumnPredicate {
-  enum class Op { Equal, Less, LessOrEqual, Greater, GreaterOrEqual, IsNull, IsNotNull };
-  std::string column;
-  Op op = Op::Equal;
-  std::shared_ptr<arrow::Scalar> literal;  // null for IsNull, IsNotNull
-};
 
 // Judges files for predicates of which all must hold. Immutable; any thread.
 class FileFilter {
@@ -27,17 +19,25 @@ class FileFilter {
   FileFilter(const Schema& schema, const Schema& physical, const std::vector<std::string>& partitionColumns,
              std::vector<ColumnPredicate> predicates);
 
+  // Of a table with this layout.
+  FileFilter(const TableLayout& layout, std::vector<ColumnPredicate> predicates);
+
   // False only where no row can match. Missing or odd statistics mean that the file may match.
   bool mayMatch(const AddFile& file) const;
   bool empty() const { return predicates_.empty(); }
 
  private:
+  // A predicate with what it needs of its column.
   struct Bound {
     ColumnPredicate predicate;
-    std::string physicalName;
-    DataTypePtr type;
+    std::string physicalName = {};
+    DataTypePtr type = {};
     bool isPartition = false;
+    std::vector<std::vector<Bound>> alternatives = {};
   };
+  class Judge;  // of one file
+  struct Columns;
+  static std::vector<Bound> bindAll(std::vector<ColumnPredicate> predicates, const Columns& columns);
   std::vector<Bound> predicates_;
 };
 

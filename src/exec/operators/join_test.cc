@@ -198,7 +198,7 @@ TEST_F(JoinTest, AProbingSideWithoutPartitionsStillLetsTheBuiltSideOut) {
   class EmptyTable final : public Table {
    public:
     const SchemaPtr& schema() const override { return schema_; }
-    std::vector<SplitPtr> planScan(const std::vector<ScanPredicate>&) const override { return {}; }
+    std::vector<SplitPtr> planScan(const std::vector<ColumnPredicate>&) const override { return {}; }
     std::string description() const override { return "empty"; }
 
    private:

@@ -4,6 +4,8 @@
 
 #include <arrow/api.h>
 
+#include "expr/constant_folding.h"
+#include "plan/optimize/optimizer.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
@@ -99,13 +101,18 @@ class RunningRange final : public RunningOperator {
 }  // namespace
 
 PhysicalTableScan::PhysicalTableScan(SchemaPtr schema, std::shared_ptr<Table> table, std::vector<int> columns,
-                                     std::vector<ScanPredicate> predicates)
-    : PhysicalNode(std::move(schema), {}), table_(std::move(table)), columns_(std::move(columns)), predicates_(std::move(predicates)) {}
+                                     std::vector<ExpressionPtr> conditions)
+    : PhysicalNode(std::move(schema), {}), table_(std::move(table)), columns_(std::move(columns)), conditions_(std::move(conditions)) {}
 
 std::unique_ptr<RunningOperator> PhysicalTableScan::start(Execution& execution) const {
   const auto newer = execution.newerTables.find(table_.get());
   const Table& table = newer == execution.newerTables.end() ? *table_ : *newer->second;
-  return std::make_unique<RunningSplits>(table.planScan(predicates_), columns_, execution, nullptr);
+  std::vector<ColumnPredicate> predicates;
+  for (const ExpressionPtr& condition : conditions_) {
+    auto more = columnPredicates(foldConstants(condition, execution.evaluation(), Foldability::OncePerBatch));
+    std::move(more.begin(), more.end(), std::back_inserter(predicates));
+  }
+  return std::make_unique<RunningSplits>(table.planScan(predicates), columns_, execution, nullptr);
 }
 
 std::string PhysicalTableScan::describe() const { return "Scan " + table_->description() + " " + schema()->simpleString(); }

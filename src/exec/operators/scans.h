@@ -3,20 +3,21 @@
 
 #include "connector/table.h"
 #include "exec/operators/operator.h"
+#include "expr/expression.h"
 
 namespace thalweg {
 
 // Reads columns of one version of a table: the one that the execution binds, or the plan's. A partition a split.
 class PhysicalTableScan final : public PhysicalNode {
  public:
-  PhysicalTableScan(SchemaPtr schema, std::shared_ptr<Table> table, std::vector<int> columns, std::vector<ScanPredicate> predicates);
+  PhysicalTableScan(SchemaPtr schema, std::shared_ptr<Table> table, std::vector<int> columns, std::vector<ExpressionPtr> conditions);
   std::unique_ptr<RunningOperator> start(Execution& execution) const override;
   std::string describe() const override;
 
  private:
   std::shared_ptr<Table> table_;
   std::vector<int> columns_;
-  std::vector<ScanPredicate> predicates_;
+  std::vector<ExpressionPtr> conditions_;  // with which files are left out
 };
 
 // Reads what the execution binds to streaming source number `sourceIndex`, and counts its rows there.

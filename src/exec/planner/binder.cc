@@ -1,7 +1,5 @@
 #include "exec/planner/binder.h"
 
-#include <arrow/scalar.h>
-
 #include "common/error.h"
 
 namespace thalweg {
@@ -30,18 +28,6 @@ std::vector<ExpressionPtr> Binder::bindAll(const std::vector<ExpressionPtr>& exp
   std::vector<ExpressionPtr> bound;
   for (const ExpressionPtr& expression : expressions) bound.push_back(bind(expression));
   return bound;
-}
-
-ExpressionPtr foldConstant(const ExpressionPtr& e, const EvaluationContext& constants) {
-  const bool constant = e->kind() != ExpressionKind::Literal && e->kind() != ExpressionKind::Aggregate &&
-                        e->kind() != ExpressionKind::SortOrder && e->foldability() == Foldability::Always;
-  if (!constant) return e;
-  try {
-    return std::make_shared<Literal>(evaluateConstant(*e, constants), e->type());
-  } catch (const Error&) {
-    // A constant that fails (1/0) fails only for rows that reach it.
-    return e;
-  }
 }
 
 SchemaPtr fullSchema(const std::vector<AttributePtr>& output) {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "expr/constant_folding.h"
 #include "expr/nodes.h"
 #include "plan/logical/node.h"
 
@@ -23,9 +24,6 @@ class Binder {
   EvaluationContext constants_;
   std::unordered_map<ExpressionId, int> ordinals_;
 };
-
-// The node as a literal where it is constant; itself where it is not, or where its evaluation fails.
-ExpressionPtr foldConstant(const ExpressionPtr& expression, const EvaluationContext& constants);
 
 // A node's own output as physical schema: hidden columns included.
 SchemaPtr fullSchema(const std::vector<AttributePtr>& output);

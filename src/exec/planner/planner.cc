@@ -76,7 +76,7 @@ class Planner {
       }
       case LogicalKind::TableScan: {
         const auto& scan = static_cast<const LogicalTableScan&>(node);
-        return std::make_shared<PhysicalTableScan>(fullSchema(node.output()), scan.table(), scan.columns(), scan.predicates());
+        return std::make_shared<PhysicalTableScan>(fullSchema(node.output()), scan.table(), scan.columns(), scan.conditions());
       }
       case LogicalKind::StreamScan: {
         const auto& scan = static_cast<const LogicalStreamScan&>(node);

@@ -127,14 +127,14 @@ std::string LogicalRange::describe() const {
 }
 
 LogicalTableScan::LogicalTableScan(std::shared_ptr<Table> table, std::vector<int> columns, std::vector<AttributePtr> output,
-                                   std::vector<ScanPredicate> predicates)
+                                   std::vector<ExpressionPtr> conditions)
     : LogicalNode(LogicalKind::TableScan, {}, std::move(output)),
       table_(std::move(table)),
       columns_(std::move(columns)),
-      predicates_(std::move(predicates)) {}
+      conditions_(std::move(conditions)) {}
 
 LogicalPtr LogicalTableScan::withChildren(std::vector<LogicalPtr>) const {
-  return std::make_shared<LogicalTableScan>(table_, columns_, output(), predicates_);
+  return std::make_shared<LogicalTableScan>(table_, columns_, output(), conditions_);
 }
 
 std::string LogicalTableScan::describe() const { return "Scan " + table_->description() + " " + joined(output()); }

@@ -103,21 +103,22 @@ class LogicalRange final : public LogicalNode {
   int partitions_;
 };
 
-// One version of a table. `columns[i]` is the table's column behind output i; predicates are hints for skipping files.
+// One version of a table. `columns[i]` is the table's column behind output i. Rows that fail one of the conditions, which are over the
+// output's columns, may be left out: filters above the scan hold them to it.
 class LogicalTableScan final : public LogicalNode {
  public:
   LogicalTableScan(std::shared_ptr<Table> table, std::vector<int> columns, std::vector<AttributePtr> output,
-                   std::vector<ScanPredicate> predicates = {});
+                   std::vector<ExpressionPtr> conditions = {});
   const std::shared_ptr<Table>& table() const { return table_; }
   const std::vector<int>& columns() const { return columns_; }
-  const std::vector<ScanPredicate>& predicates() const { return predicates_; }
+  const std::vector<ExpressionPtr>& conditions() const { return conditions_; }
   LogicalPtr withChildren(std::vector<LogicalPtr>) const override;
   std::string describe() const override;
 
  private:
   std::shared_ptr<Table> table_;
   std::vector<int> columns_;
-  std::vector<ScanPredicate> predicates_;
+  std::vector<ExpressionPtr> conditions_;
 };
 
 // A streaming source, opened by the query that runs it. `sourceIndex` numbers the plan's streaming leaves from the left

@@ -10,8 +10,9 @@ namespace thalweg {
 // All rules, in order. Deterministic; never changes the output's names, ids or types.
 LogicalPtr optimize(const LogicalPtr& plan);
 
-// What of a condition a table can judge its files by: those of its parts that compare a column to a literal.
-std::vector<ScanPredicate> scanPredicates(const ExpressionPtr& condition);
+// What of a condition a table can judge its files by: comparisons of a column with a literal, joined by AND and OR. Constants
+// must be folded (expr/constant_folding.h).
+std::vector<ColumnPredicate> columnPredicates(const ExpressionPtr& condition);
 
 // The rules, one a file.
 LogicalPtr pruneColumns(const LogicalPtr& plan);

@@ -55,7 +55,7 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
     case LogicalKind::TableScan: {
       const auto& scan = static_cast<const LogicalTableScan&>(*node);
       return pruneScan(scan, needed, [&](std::vector<int> columns, std::vector<AttributePtr> output) {
-        return std::make_shared<LogicalTableScan>(scan.table(), std::move(columns), std::move(output), scan.predicates());
+        return std::make_shared<LogicalTableScan>(scan.table(), std::move(columns), std::move(output), scan.conditions());
       });
     }
     case LogicalKind::StreamScan: {

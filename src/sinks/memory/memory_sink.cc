@@ -38,7 +38,7 @@ class MemorySplit final : public Split {
 
 }  // namespace
 
-std::vector<SplitPtr> MemoryRows::planScan(const std::vector<ScanPredicate>&) const {
+std::vector<SplitPtr> MemoryRows::planScan(const std::vector<ColumnPredicate>&) const {
   std::lock_guard lock(mutex_);
   return {std::make_shared<MemorySplit>(schema_, rows_)};
 }

@@ -14,7 +14,7 @@ class MemoryRows final : public Table {
  public:
   explicit MemoryRows(SchemaPtr schema) : schema_(std::move(schema)) {}
   const SchemaPtr& schema() const override { return schema_; }
-  std::vector<SplitPtr> planScan(const std::vector<ScanPredicate>& predicates) const override;
+  std::vector<SplitPtr> planScan(const std::vector<ColumnPredicate>& predicates) const override;
   std::string description() const override { return "memory"; }
 
   // Adds a batch's rows once, in complete mode in place of all others.

@@ -4,8 +4,8 @@
 
 #include "common/error.h"
 #include "delta/files/column_mapping.h"
+#include "delta/scan/file_skipping.h"
 #include "sources/delta/delta_table.h"
-#include "sources/delta/scan_predicates.h"
 #include "types/text/number_text.h"
 
 namespace thalweg {
@@ -92,12 +92,12 @@ ChangeFeedTable::ChangeFeedTable(std::shared_ptr<delta::DeltaLog> log, delta::Sn
                                                    reading_->schema(), std::move(resolve)),
                             reading_->metadata(), DeltaScan::Columns::Changes)) {}
 
-std::vector<SplitPtr> ChangeFeedTable::planScan(const std::vector<ScanPredicate>& predicates) const {
+std::vector<SplitPtr> ChangeFeedTable::planScan(const std::vector<ColumnPredicate>& predicates) const {
   if (!first_) return {};
   const int64_t newest = log_->require()->version();
   std::vector<delta::ChangedFile> files =
       delta::readChanges(*log_, {*first_, last_ ? std::min(*last_, newest) : newest}, *reading_);
-  const delta::FileFilter filter = fileFilter(*scan_->layout, predicates);
+  const delta::FileFilter filter(*scan_->layout, predicates);
   if (!filter.empty()) {
     std::erase_if(files, [&](const delta::ChangedFile& file) { return !filter.mayMatch(file.file); });
   }

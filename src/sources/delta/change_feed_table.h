@@ -22,7 +22,7 @@ class ChangeFeedTable : public Table {
 
   const SchemaPtr& schema() const override { return scan_->schema; }
   // Throws Error as delta::readChanges. Files of partitions that no row of can match are left out.
-  std::vector<SplitPtr> planScan(const std::vector<ScanPredicate>& predicates) const override;
+  std::vector<SplitPtr> planScan(const std::vector<ColumnPredicate>& predicates) const override;
   std::string description() const override;
 
  private:

@@ -1,8 +1,8 @@
 #include "sources/delta/delta_table.h"
 
 #include "common/error.h"
+#include "delta/scan/file_skipping.h"
 #include "delta/scan/row_count.h"
-#include "sources/delta/scan_predicates.h"
 
 namespace thalweg {
 namespace {
@@ -35,8 +35,8 @@ std::shared_ptr<Table> DeltaTable::latest() const {
   return std::make_shared<DeltaTable>(std::move(newest), resolve_, log_);
 }
 
-std::vector<SplitPtr> DeltaTable::planScan(const std::vector<ScanPredicate>& predicates) const {
-  const delta::FileFilter filter = fileFilter(*layout_, predicates);
+std::vector<SplitPtr> DeltaTable::planScan(const std::vector<ColumnPredicate>& predicates) const {
+  const delta::FileFilter filter(*layout_, predicates);
   std::vector<delta::ChangedFile> files;
   snapshot_->files().forEachLive([&](const delta::FileRecord& record) {
     delta::AddFile file = record.toAdd();

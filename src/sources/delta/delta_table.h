@@ -25,7 +25,7 @@ class DeltaTable : public Table {
   const SchemaPtr& schema() const override { return scan_->schema; }
   int visibleColumns() const override { return scan_->visibleColumns; }
   // Splits of whole files, small ones together; files that no row of can match are left out.
-  std::vector<SplitPtr> planScan(const std::vector<ScanPredicate>& predicates) const override;
+  std::vector<SplitPtr> planScan(const std::vector<ColumnPredicate>& predicates) const override;
   std::shared_ptr<Table> latest() const override;
   std::string description() const override;
   std::vector<std::string> inputFiles() const override;

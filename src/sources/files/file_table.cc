@@ -18,7 +18,7 @@ class FileTable final : public Table {
   const SchemaPtr& schema() const override { return scan_->columns.schema; }
   int visibleColumns() const override { return scan_->columns.visibleCount; }
 
-  std::vector<SplitPtr> planScan(const std::vector<ScanPredicate>&) const override {
+  std::vector<SplitPtr> planScan(const std::vector<ColumnPredicate>&) const override {
     std::vector<ScannedFile> files;
     for (const ListedRoot& listed : roots_) {
       for (const ListedFile& file : listed.files) {

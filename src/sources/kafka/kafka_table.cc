@@ -13,7 +13,7 @@ class KafkaTable final : public Table {
   const SchemaPtr& schema() const override { return schema_; }
   std::string description() const override { return "kafka " + options_.strategy.description(); }
 
-  std::vector<SplitPtr> planScan(const std::vector<ScanPredicate>&) const override {
+  std::vector<SplitPtr> planScan(const std::vector<ColumnPredicate>&) const override {
     KafkaOffsetReader reader(options_, nullptr);
     const PartitionOffsets from = reader.resolve(options_.starting);
     const PartitionOffsets until = reader.resolve(options_.ending);

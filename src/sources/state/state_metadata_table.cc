@@ -75,7 +75,7 @@ class StateMetadataTable : public Table {
   StateMetadataTable(std::string folder, std::shared_ptr<arrow::RecordBatch> batch)
       : schema_(metadataSchema()), folder_(std::move(folder)), batch_(std::move(batch)) {}
   const SchemaPtr& schema() const override { return schema_; }
-  std::vector<SplitPtr> planScan(const std::vector<ScanPredicate>&) const override {
+  std::vector<SplitPtr> planScan(const std::vector<ColumnPredicate>&) const override {
     return {std::make_shared<OneBatchSplit>(batch_)};
   }
   std::string description() const override { return "state-metadata " + folder_; }

@@ -132,7 +132,7 @@ class StateTable : public Table {
  public:
   explicit StateTable(StateReadPlanPtr plan) : plan_(std::move(plan)) {}
   const SchemaPtr& schema() const override { return plan_->tableSchema; }
-  std::vector<SplitPtr> planScan(const std::vector<ScanPredicate>&) const override {
+  std::vector<SplitPtr> planScan(const std::vector<ColumnPredicate>&) const override {
     std::vector<SplitPtr> splits;
     for (int32_t partition = 0; partition < plan_->numPartitions; ++partition)
       splits.push_back(std::make_shared<StateSplit>(plan_, partition));

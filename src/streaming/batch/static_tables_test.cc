@@ -13,7 +13,7 @@ class VersionedTable final : public Table {
  public:
   explicit VersionedTable(SchemaPtr schema) : schema_(std::move(schema)) {}
   const SchemaPtr& schema() const override { return schema_; }
-  std::vector<SplitPtr> planScan(const std::vector<ScanPredicate>&) const override { return {}; }
+  std::vector<SplitPtr> planScan(const std::vector<ColumnPredicate>&) const override { return {}; }
   std::shared_ptr<Table> latest() const override { return next_; }
   std::string description() const override { return "dimension"; }
   std::shared_ptr<VersionedTable> change(SchemaPtr schema) {

@@ -345,7 +345,7 @@ class NumberTable final : public Table {
  public:
   explicit NumberTable(std::vector<int64_t> rows) : rows_(std::move(rows)) {}
   const SchemaPtr& schema() const override { return numbers(); }
-  std::vector<SplitPtr> planScan(const std::vector<ScanPredicate>&) const override {
+  std::vector<SplitPtr> planScan(const std::vector<ColumnPredicate>&) const override {
     std::vector<SplitPtr> splits;
     for (int64_t row : rows_) splits.push_back(std::make_shared<NumberSplit>(row, row + 1));
     return splits;
