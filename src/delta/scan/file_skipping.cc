@@ -76,7 +76,8 @@ struct FileFilter::Columns {
 };
 
 // Predicates that say nothing here are left out; a list of alternatives with one that says nothing is one.
-std::vector<FileFilter::Bound> FileFilter::bindAll(std::vector<ColumnPredicate> predicates, const Columns& columns) {
+std::vector<FileFilter::Bound> FileFilter::bindAll(std::vector<ColumnPredicate> predicates,
+                                                   const Columns& columns) {
   std::vector<Bound> all;
   for (ColumnPredicate& predicate : predicates) {
     Bound bound;
@@ -153,6 +154,8 @@ class FileFilter::Judge {
   std::optional<StatisticsView> statistics_;
 };
 
-bool FileFilter::mayMatch(const AddFile& file) const { return Judge(file).mayMatch(predicates_); }
+bool FileFilter::mayMatch(const AddFile& file) const {
+  return Judge(file).mayMatch(predicates_);
+}
 
 }  // namespace thalweg::delta

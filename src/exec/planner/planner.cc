@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include <arrow/scalar.h>
+#include <arrow/api.h>
 
 #include "common/error.h"
 #include "exec/operators/aggregate.h"
@@ -21,6 +21,7 @@
 #include "exec/operators/stream_deduplicate.h"
 #include "exec/operators/stream_limit.h"
 #include "exec/planner/binder.h"
+#include "exec/planner/known_rows.h"
 #include "exec/planner/stream_join.h"
 #include "expr/canonical.h"
 #include "plan/logical/collect_metrics.h"
@@ -32,23 +33,6 @@
 
 namespace thalweg {
 namespace {
-
-// The rows that a plan gives at most, where that is known without reading.
-std::optional<int64_t> mostRows(const LogicalNode& node) {
-  switch (node.kind()) {
-    case LogicalKind::LocalRelation: {
-      int64_t rows = 0;
-      for (const auto& batch : static_cast<const LogicalLocalRelation&>(node).batches()) rows += batch->num_rows();
-      return rows;
-    }
-    case LogicalKind::TableScan: return static_cast<const LogicalTableScan&>(node).table()->rowCount();
-    case LogicalKind::Project:
-    case LogicalKind::Filter:
-    case LogicalKind::SubqueryAlias:
-    case LogicalKind::Sort: return mostRows(*node.child());
-    default: return std::nullopt;
-  }
-}
 
 // The side that is held in memory: the one that is no stream, else the smaller, else the right. Semi and anti joins ask of the
 // left's rows.
@@ -333,7 +317,16 @@ class Planner {
   }
 
   // The hash aggregate gives groups and aggregates; a projection above computes the results from them.
+  // One row.
+  PhysicalPtr planConstants(const LogicalNode& node, const std::vector<ExpressionPtr>& values) const {
+    const SchemaPtr none = DataType::structOf({});
+    const auto row = arrow::RecordBatch::Make(arrow::schema({}), 1, arrow::ArrayVector());
+    const auto oneRow = std::make_shared<PhysicalLocalRelation>(none, std::vector{row});
+    return std::make_shared<PhysicalProject>(fullSchema(node.output()), Binder({}, constants_).bindAll(values), oneRow);
+  }
+
   PhysicalPtr planAggregate(const LogicalAggregate& aggregate) const {
+    if (const auto counts = streaming_ ? std::nullopt : knownCounts(aggregate)) return planConstants(aggregate, *counts);
     const int operatorId = streaming_ && aggregate.isStreaming() ? nextOperatorId_++ : -1;  // before the child's
     const Binder input = binder(aggregate);
     std::vector<AttributePtr> columns;  // of the hash aggregate
