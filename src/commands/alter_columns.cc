@@ -161,7 +161,7 @@ class ColumnChange {
 
   // Generated columns and constraints that name the column, or one around it.
   void refuseDependents(const sql::Name& path) const {
-    const auto rule = delta::ruleNaming(change_.metadata, snapshot_->schema(), path[0], *evaluator_);
+    const auto rule = delta::ruleNaming(change_.metadata, schema_, path[0], *evaluator_);
     if (!rule) return;
     if (!rule->isConstraint) {
       throw Error("DELTA_GENERATED_COLUMNS_DEPENDENT_COLUMN_CHANGE",

@@ -76,9 +76,13 @@ void commitMetadata(const std::shared_ptr<delta::DeltaLog>& log, const delta::Sn
   delta::checkWritable(snapshot->protocol(), snapshot->metadata(), uri);
   change.features.merge(delta::takeFeatureRequests(&change.metadata, uri));
   changeMapping(snapshot->metadata(), &change.metadata);
-  delta::SnapshotPtr newest = snapshot;
-  if (beginsToTrack(snapshot->metadata(), change.metadata)) newest = beginTracking(log, *snapshot, &change);
   delta::checkRowIdColumns(change.metadata, uri);
+  delta::SnapshotPtr newest = snapshot;
+  if (beginsToTrack(snapshot->metadata(), change.metadata)) {
+    // What it refuses it shall refuse before anything is committed.
+    delta::upgradedProtocol(snapshot->protocol(), change.metadata, uri, change.features);
+    newest = beginTracking(log, *snapshot, &change);
+  }
   const delta::Protocol& current = newest->protocol();
   const delta::Protocol protocol = delta::upgradedProtocol(current, change.metadata, uri, change.features);
   delta::Transaction transaction(log, newest);

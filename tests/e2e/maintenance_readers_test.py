@@ -176,7 +176,7 @@ def track(url, folder, out):
             before = newest(spark, table)
             spark.sql(statement.format(t=table))
             version = newest(spark, table)
-            assert version == before + 1, statement
+            assert version == before + 1 or statement.startswith("OPTIMIZE"), statement
             rows = change(rows)
             ids = {i: [row, version if touches(int(i)) else at] for i, (row, at) in ids.items() if int(i) in rows}
             assert ids_of(spark, folder, name) == ids, f"{name} after {statement}"
@@ -252,8 +252,8 @@ def widen(url, folder, out):
         spark.sql(f"DELETE FROM {table} WHERE id = 77")
         shown[name] = wide_rows(spark, table)
     # Writes widen by themselves, within a family of types.
-    narrow = spark.sql("SELECT 1 AS id, 1S AS s")
-    narrow.write.format("delta").option("delta.enableTypeWidening", "true").save(f"{folder}/merged")
+    spark.sql(f"CREATE TABLE delta.`{folder}/merged` (id INT, s SMALLINT) USING delta TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+    spark.sql(f"INSERT INTO delta.`{folder}/merged` VALUES (1, 1)")
     spark.sql("SELECT 3000000000 AS id, 1.5D AS s").write.format("delta").mode("append").option("mergeSchema", "true").save(f"{folder}/merged")
     merged = spark.read.format("delta").load(f"{folder}/merged")
     assert merged.schema.simpleString() == "struct<id:bigint,s:smallint>", merged.schema

@@ -74,6 +74,19 @@ TEST_F(RowTrackingStartTest, FilesThatGoMeanwhileDoNotComeBack) {
   EXPECT_EQ(rows(ready)[""], (std::multiset<std::pair<int64_t, std::string>>{{1, "b"}}));
 }
 
+TEST_F(RowTrackingStartTest, AppendsThatBeganBeforeGetIdsToo) {
+  AddFile late = append("", {{0, "a"}});
+  late.path = "late.parquet";
+  Transaction transaction(log_, log_->require());
+  transaction.add(late);
+  transaction.setOperation({"WRITE", {}, {}, {}, {}});
+  giveRowIds(log_);
+  ASSERT_TRUE(std::holds_alternative<Committed>(transaction.commit()));
+  std::multiset<int64_t> bases;
+  for (const AddFile& file : log_->require()->liveFiles()) bases.insert(file.baseRowId.value());
+  EXPECT_EQ(bases, (std::multiset<int64_t>{0, 1}));
+}
+
 TEST_F(RowTrackingStartTest, AFileWhoseRowsAreNotCountedIsRefused) {
   AddFile file = append("", {{0, "a"}});
   file.stats.reset();

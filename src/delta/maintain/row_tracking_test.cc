@@ -10,6 +10,7 @@
 #include "delta/maintain/table_for_tests.h"
 #include "delta/modify/table_edit.h"
 #include "formats/parquet/parquet_file.h"
+#include "storage/uri_path.h"
 
 namespace thalweg::delta {
 namespace {
@@ -183,7 +184,7 @@ TEST_P(RowTrackingTest, IdsColumnsAreNoneOfTheTable) {
   EXPECT_LT(snapshot->schema()->fieldIndex(columns->rowId, /*caseSensitive=*/false), 0);
   const AddFile file = snapshot->liveFiles().front();
   EXPECT_EQ(file.stats->find("_row-"), std::string::npos) << *file.stats;
-  const SchemaPtr stored = readParquetSchema(*files_, "/t/" + file.path);
+  const SchemaPtr stored = readParquetSchema(*files_, "/t/" + decodeUriPath(file.path));
   EXPECT_GE(stored->fieldIndex(columns->rowId, true), 0);
   EXPECT_GE(stored->fieldIndex(columns->rowCommitVersion, true), 0);
 }
@@ -191,15 +192,15 @@ TEST_P(RowTrackingTest, IdsColumnsAreNoneOfTheTable) {
 // Who loses a race gives ids above those that the winner gave.
 TEST_P(RowTrackingTest, LostRacesGiveOtherIds) {
   appendTen();
+  const std::shared_ptr<DeltaLog> log = log_;
   store_->beforePut = [this] {
-    const auto other = std::make_shared<DeltaLog>(Location{files_, "/t"}, clock_);
-    log_.swap(const_cast<std::shared_ptr<DeltaLog>&>(other));
+    const auto own = std::exchange(log_, std::make_shared<DeltaLog>(Location{files_, "/t"}, clock_));
     append("one", {{200, "winner"}});
-    log_.swap(const_cast<std::shared_ptr<DeltaLog>&>(other));
+    log_ = own;
   };
   OptimizeRequest request;
   request.operation.name = "OPTIMIZE";
-  optimizeTable(log_, log_->require(), request, 1, runTasks, nullptr);
+  optimizeTable(log, log->require(), request, 1, runTasks, nullptr);
   Ids expected;
   for (int64_t x = 0; x < 10; ++x) expected[x] = {x, x < 6 ? 1 : 2};
   expected[200] = {10, 3};

@@ -47,13 +47,12 @@ TEST(TypeWidening, LaterChangesStandBehindEarlierOnes) {
 }
 
 TEST(TypeWidening, NestedPathsAndDecimals) {
-  const SchemaPtr changed =
-      withRecordedTypeChanges(*parseSchemaDdl("a ARRAY<MAP<DECIMAL(5,2), ARRAY<FLOAT>>>"),
-                              parseSchemaDdl("a ARRAY<MAP<DECIMAL(10,4), ARRAY<DOUBLE>>>"));
-  EXPECT_EQ(changed->fields()[0].metadata,
-            R"({"delta.typeChanges":[{"toType":"decimal(10,4)","fromType":"decimal(5,2)","fieldPath":"element.key"
-},)"
-            R"({"toType":"double","fromType":"float","fieldPath":"element.value.element"}]})");
+  const SchemaPtr from = parseSchemaDdl("a ARRAY<MAP<DECIMAL(5,2), ARRAY<FLOAT>>>");
+  const SchemaPtr to = parseSchemaDdl("a ARRAY<MAP<DECIMAL(10,4), ARRAY<DOUBLE>>>");
+  EXPECT_EQ(
+      withRecordedTypeChanges(*from, to)->fields()[0].metadata,
+      R"j({"delta.typeChanges":[{"toType":"decimal(10,4)","fromType":"decimal(5,2)",)j"
+      R"j("fieldPath":"element.key"},{"toType":"double","fromType":"float","fieldPath":"element.value.element"}]})j");
 }
 
 TEST(TypeWidening, ChangesThatNoReaderCouldUndoAreRefused) {
