@@ -257,6 +257,19 @@ def widen(url, folder, out):
     spark.sql("SELECT 3000000000 AS id, 1.5D AS s").write.format("delta").mode("append").option("mergeSchema", "true").save(f"{folder}/merged")
     merged = spark.read.format("delta").load(f"{folder}/merged")
     assert merged.schema.simpleString() == "struct<id:bigint,s:smallint>", merged.schema
+    ruled = f"delta.`{folder}/ruled`"
+    spark.sql(f"CREATE TABLE {ruled} (id INT, g INT GENERATED ALWAYS AS (id + 1), k INT) USING delta TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+    spark.sql(f"ALTER TABLE {ruled} ADD CONSTRAINT positive CHECK (k > 0)")
+    for column, by_hand, by_write in (("id", "DELTA_GENERATED_COLUMNS_DEPENDENT_COLUMN_CHANGE", "DELTA_GENERATED_COLUMNS_DATA_TYPE_MISMATCH"),
+                                      ("k", "DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE", "DELTA_CONSTRAINT_DATA_TYPE_MISMATCH")):
+        for act, condition in ((lambda: spark.sql(f"ALTER TABLE {ruled} ALTER COLUMN {column} TYPE BIGINT"), by_hand),
+                               (lambda: spark.sql(f"SELECT 3000000000 AS {column}").write.format("delta").mode("append")
+                                .option("mergeSchema", "true").save(f"{folder}/ruled"), by_write)):
+            try:
+                act()
+                raise SystemExit(f"{condition} did not come")
+            except Exception as error:
+                assert condition in str(error), error
     shown["merged"] = wide_rows(spark, f"delta.`{folder}/merged`")
     json.dump(shown, open(out, "w"))
     spark.stop()
