@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "commands/column_type_change.h"
 #include "commands/metadata_change.h"
 #include "commands/schema_fields.h"
 #include "commands/sql_evaluator.h"
@@ -257,66 +258,6 @@ class ColumnChange {
                                     {"newColumnPath", delta::jsonText(dotted(renamed))}};
   }
 
-  [[noreturn]] void refuseNestedType(const DataType& from, const sql::Name& path) const {
-    const std::string name = quotedName(path);
-    const bool isStruct = from.id() == TypeId::Struct;
-    const bool isArray = from.id() == TypeId::Array;
-    const std::string parts = isStruct  ? "its fields"
-                              : isArray ? name + ".element"
-                                        : name + ".key and " + name + ".value";
-    throw Error(std::string("CANNOT_UPDATE_FIELD.") + (isStruct  ? "STRUCT_TYPE"
-                                                       : isArray ? "ARRAY_TYPE"
-                                                                 : "MAP_TYPE"),
-                "The type of column " + name + " is changed by changing " + parts + ".",
-                {{"table", target_.shownName()}, {"fieldName", name}});
-  }
-
-  // Without type widening, and for changes that no reader could undo.
-  [[noreturn]] void refuseType(const DataType& from, const DataType& to, const sql::Name& path) const {
-    if (from.isNested()) refuseNestedType(from, path);
-    if (delta::isSupportedTypeChange(from, to) || canUpCast(from, to)) {
-      const bool possible = delta::isSupportedTypeChange(from, to);
-      throw Error(
-          "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP",
-          "The type of column " + dotted(path) + " cannot be changed from " + from.sqlString() + " to " +
-              to.sqlString() +
-              (possible ? ": SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true') first." : "."),
-          {{"fieldPath", dotted(path)}, {"oldField", from.sqlString()}, {"newField", to.sqlString()}});
-    }
-    throw Error("NOT_SUPPORTED_CHANGE_COLUMN",
-                "The type of column " + dotted(path) + " cannot be changed from " + from.sqlString() +
-                    " to " + to.sqlString() + ".",
-                {{"table", target_.shownName()},
-                 {"originName", quotedName(path)},
-                 {"originType", "\"" + from.sqlString() + "\""},
-                 {"newName", quotedName(path)},
-                 {"newType", "\"" + to.sqlString() + "\""}});
-  }
-
-  // What lies at the end of the path gets a wider type. Files stay as they are.
-  void widen(const sql::Name& path) {
-    const bool enabled = delta::tableFlag(change_.metadata, delta::kEnableTypeWidening);
-    schema_ = withChangedType(schema_, path, [&](const DataTypePtr& from) {
-      const DataTypePtr& to = statement_.newType;
-      if (equals(*from, *to)) return from;
-      if (!enabled || !delta::isSupportedTypeChange(*from, *to)) refuseType(*from, *to, path);
-      refuseDependents(path);
-      return to;
-    });
-  }
-
-  // Whether Spark would read the one as the other: then it is for Delta to refuse.
-  static bool canUpCast(const DataType& from, const DataType& to) {
-    static constexpr TypeId kWidths[] = {TypeId::Byte, TypeId::Short, TypeId::Int,
-                                         TypeId::Long, TypeId::Float, TypeId::Double};
-    const auto rank = [](TypeId id) {
-      return std::find(std::begin(kWidths), std::end(kWidths), id) - std::begin(kWidths);
-    };
-    if (to.id() == TypeId::String) return !from.isNested();
-    if (from.id() == TypeId::Date) return to.id() == TypeId::Timestamp || to.id() == TypeId::TimestampNtz;
-    return rank(from.id()) < rank(to.id()) && rank(to.id()) < std::ssize(kWidths);
-  }
-
   void setDefault(StructField* field) {
     if (!delta::supportsFeature(snapshot_->protocol(), "allowColumnDefaults")) {
       throw Error("WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",
@@ -392,8 +333,13 @@ class ColumnChange {
   void alter() {
     const sql::Name& path = statement_.columnNames[0];
     nlohmann::ordered_json said;
-    if (statement_.newType) widen(path);
-    if (statement_.newType && !hasField(*schema_, path)) return sayChanged(elementJson(path));
+    if (statement_.newType) {
+      schema_ =
+          withWiderType(schema_, path, statement_.newType,
+                        {target_.shownName(), delta::tableFlag(change_.metadata, delta::kEnableTypeWidening),
+                         [&] { refuseDependents(path); }});
+      if (!hasField(*schema_, path)) return sayChanged(elementJson(path));
+    }
     changeFields(parentOf(path), [&](std::vector<StructField>* siblings) {
       const size_t index = indexOf(*siblings, path.back(), path);
       StructField field = (*siblings)[index];
