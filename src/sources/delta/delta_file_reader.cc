@@ -84,7 +84,7 @@ std::shared_ptr<arrow::RecordBatch> DeltaFileReader::next() {
       auto next = static_cast<int>(layoutColumns_.size());
       const auto positions = batch->column(next++);
       std::optional<TrackedRows> tracked;
-      if (scan_->rowTracking) tracked = {batch->column(next), batch->column(next + 1)};
+      if (scan_->rowTracking) tracked = TrackedRows{batch->column(next), batch->column(next + 1)};
       columns.push_back(
           deltaMetadataArray(delta::locateFile(*scan_->layout, file_.path), file_, positions, tracked));
     }
