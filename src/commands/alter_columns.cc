@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "commands/column_type_change.h"
 #include "commands/metadata_change.h"
 #include "commands/schema_fields.h"
 #include "commands/sql_evaluator.h"
@@ -11,11 +12,13 @@
 #include "common/error.h"
 #include "common/json_text.h"
 #include "delta/files/column_mapping.h"
+#include "delta/files/dependent_rules.h"
 #include "delta/files/row_rules.h"
 #include "delta/files/schema_enforcement.h"
 #include "delta/scan/value_bounds.h"
 #include "delta/snapshot/clustering.h"
 #include "delta/snapshot/table_features.h"
+#include "delta/snapshot/type_widening.h"
 #include "expr/cast/cast.h"
 #include "plan/analyze/row_changes.h"
 #include "types/column_metadata.h"
@@ -78,6 +81,7 @@ class ColumnChange {
         alter();
         break;
     }
+    if (statement_.newType) schema_ = delta::withRecordedTypeChanges(*snapshot_->schema(), schema_);
     delta::checkNamesDiffer(*schema_);
     if (!mapped_) delta::checkColumnNames(*schema_);
     change_.metadata.schemaString = toSchemaJson(*schema_);
@@ -158,27 +162,18 @@ class ColumnChange {
 
   // Generated columns and constraints that name the column, or one around it.
   void refuseDependents(const sql::Name& path) const {
-    const int column = schema_->fieldIndex(path[0], /*caseSensitive=*/false);
-    const auto names = [&](const std::string& sql) {
-      const auto used = evaluator_->compile(sql, schema_, nullptr)->columns();
-      return std::find(used.begin(), used.end(), column) != used.end();
-    };
-    for (const StructField& field : schema_->fields()) {
-      const auto sql = metadataText(field.metadata, delta::kGenerationExpression);
-      if (!sql || equalsIgnoreCase(field.name, path[0]) || !names(*sql)) continue;
+    const auto rule = delta::ruleNaming(change_.metadata, schema_, path[0], *evaluator_);
+    if (!rule) return;
+    if (!rule->isConstraint) {
       throw Error("DELTA_GENERATED_COLUMNS_DEPENDENT_COLUMN_CHANGE",
-                  "The column " + dotted(path) + " cannot be changed: the generated column " + field.name +
+                  "The column " + dotted(path) + " cannot be changed: the generated column " + rule->name +
                       " is made of it.",
-                  {{"columnName", dotted(path)}, {"generatedColumns", field.name + " -> " + *sql}});
+                  {{"columnName", dotted(path)}, {"generatedColumns", rule->name + " -> " + rule->sql}});
     }
-    for (const auto& [key, sql] : change_.metadata.configuration) {
-      if (!key.starts_with(delta::kConstraintPrefix) || !names(sql)) continue;
-      const std::string name = key.substr(delta::kConstraintPrefix.size());
-      throw Error("DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE",
-                  "The column " + dotted(path) + " cannot be changed: the constraint " + name +
-                      " names it. Drop it first.",
-                  {{"columnName", dotted(path)}, {"constraints", name + " -> " + sql}});
-    }
+    throw Error("DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE",
+                "The column " + dotted(path) + " cannot be changed: the constraint " + rule->name +
+                    " names it. Drop it first.",
+                {{"columnName", dotted(path)}, {"constraints", rule->name + " -> " + rule->sql}});
   }
 
   bool isClusteringColumn(const sql::Name& path) const {
@@ -263,36 +258,6 @@ class ColumnChange {
                                     {"newColumnPath", delta::jsonText(dotted(renamed))}};
   }
 
-  void refuseType(const StructField& field, const sql::Name& path) const {
-    const DataType& to = *statement_.newType;
-    if (equals(*field.type, to)) return;
-    const bool wider = field.type->isNumeric() && to.isNumeric() && canUpCast(*field.type, to);
-    if (wider) {
-      throw Error(
-          "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP",
-          "The type of column " + dotted(path) + " cannot be changed from " + field.type->sqlString() +
-              " to " + to.sqlString() + ".",
-          {{"fieldPath", dotted(path)}, {"oldField", field.type->sqlString()}, {"newField", to.sqlString()}});
-    }
-    throw Error("NOT_SUPPORTED_CHANGE_COLUMN",
-                "The type of column " + dotted(path) + " cannot be changed from " + field.type->sqlString() +
-                    " to " + to.sqlString() + ".",
-                {{"table", target_.shownName()},
-                 {"originName", quotedName(path)},
-                 {"originType", "\"" + field.type->sqlString() + "\""},
-                 {"newName", quotedName(path)},
-                 {"newType", "\"" + to.sqlString() + "\""}});
-  }
-
-  static bool canUpCast(const DataType& from, const DataType& to) {
-    static constexpr TypeId kWidths[] = {TypeId::Byte, TypeId::Short, TypeId::Int,
-                                         TypeId::Long, TypeId::Float, TypeId::Double};
-    const auto rank = [](TypeId id) {
-      return std::find(std::begin(kWidths), std::end(kWidths), id) - std::begin(kWidths);
-    };
-    return rank(from.id()) < rank(to.id()) && rank(to.id()) < std::ssize(kWidths);
-  }
-
   void setDefault(StructField* field) {
     if (!delta::supportsFeature(snapshot_->protocol(), "allowColumnDefaults")) {
       throw Error("WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",
@@ -333,7 +298,6 @@ class ColumnChange {
   }
 
   void change(StructField* field, const sql::Name& path) {
-    if (statement_.newType) refuseType(*field, path);
     if (statement_.nullable == false && field->nullable) {
       throw Error("_LEGACY_ERROR_TEMP_2330",
                   "The column " + dotted(path) + " may be null: it cannot be made NOT NULL.",
@@ -351,9 +315,31 @@ class ColumnChange {
     change_.operation.tags.emplace_back("delta.identity.schemaUpdate", "true");
   }
 
+  // An array's element, or a map's key or value, as the history names it.
+  nlohmann::ordered_json elementJson(const sql::Name& path) const {
+    bool nullable = false;
+    withChangedType(schema_, parentOf(path), [&](const DataTypePtr& around) {
+      nullable = around->containsNull() && !equalsIgnoreCase(path.back(), "key");
+      return around;
+    });
+    return columnJson({path.back(), statement_.newType, nullable}, dotted(path));
+  }
+
+  void sayChanged(const nlohmann::ordered_json& column) {
+    change_.operation.name = "CHANGE COLUMN";
+    change_.operation.parameters = {{"column", delta::jsonText(toJsonText(column))}};
+  }
+
   void alter() {
     const sql::Name& path = statement_.columnNames[0];
     nlohmann::ordered_json said;
+    if (statement_.newType) {
+      schema_ =
+          withWiderType(schema_, path, statement_.newType,
+                        {target_.shownName(), delta::tableFlag(change_.metadata, delta::kEnableTypeWidening),
+                         [&] { refuseDependents(path); }});
+      if (!hasField(*schema_, path)) return sayChanged(elementJson(path));
+    }
     changeFields(parentOf(path), [&](std::vector<StructField>* siblings) {
       const size_t index = indexOf(*siblings, path.back(), path);
       StructField field = (*siblings)[index];
@@ -366,8 +352,7 @@ class ColumnChange {
       siblings->erase(siblings->begin() + static_cast<std::ptrdiff_t>(index));
       place(siblings, std::move(field), statement_.first, statement_.after, path);
     });
-    change_.operation.name = "CHANGE COLUMN";
-    change_.operation.parameters = {{"column", delta::jsonText(toJsonText(said))}};
+    sayChanged(said);
     if (const auto position = positionText(statement_.first, statement_.after))
       change_.operation.parameters.emplace_back("position", delta::jsonText(*position));
   }

@@ -6,9 +6,9 @@
 
 namespace thalweg {
 
-// ADD, REPLACE, DROP, RENAME and ALTER COLUMN. Throws Delta's errors: DELTA_UNSUPPORTED_DROP_COLUMN and
-// DELTA_UNSUPPORTED_RENAME_COLUMN without column mapping, FIELD_ALREADY_EXISTS,
-// DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP …
+// ADD, REPLACE, DROP, RENAME and ALTER COLUMN, with TYPE of tables with delta.enableTypeWidening. Throws
+// Delta's errors: DELTA_UNSUPPORTED_DROP_COLUMN and DELTA_UNSUPPORTED_RENAME_COLUMN without column mapping,
+// FIELD_ALREADY_EXISTS, DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP …
 void alterColumns(const sql::AlterTable& statement, CommandSession& session);
 
 // ADD and DROP CONSTRAINT. Adding one reads the table: DELTA_NEW_CHECK_CONSTRAINT_VIOLATION where rows break

@@ -19,8 +19,10 @@ struct MetadataChange {
   bool readsTable = false;  // the change rests on the table's rows
 };
 
-// Commits it over the snapshot; the protocol follows from what the metadata switches on. Throws Error
-// DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE, those of features that cannot be had, and the conflict's.
+// Commits it over the snapshot; the protocol follows from what the metadata switches on. Where that is row
+// tracking, commits come before that give the table's rows ids (delta::giveRowIds). Throws Error
+// DELTA_UNSUPPORTED_COLUMN_MAPPING_MODE_CHANGE, DELTA_ADDING_COLUMN_WITH_INTERNAL_NAME_FAILED, those of
+// features that cannot be had, and the conflict's.
 void commitMetadata(const std::shared_ptr<delta::DeltaLog>& log, const delta::SnapshotPtr& snapshot,
                     MetadataChange change);
 

@@ -9,6 +9,7 @@
 #include "commands/table_condition.h"
 #include "common/error.h"
 #include "common/json_text.h"
+#include "delta/files/row_tracking.h"
 #include "delta/snapshot/table_features.h"
 #include "plan/analyze/row_changes.h"
 
@@ -72,6 +73,7 @@ class EditRun {
       operation.metrics.emplace_back("numUpdatedRows", metrics.numTouchedRows);
     else if (metrics.rowsKnown)
       operation.metrics.emplace_back("numDeletedRows", counts.numDeletedRows);
+    operation.tags = delta::keptRowIdTags(table_.snapshot->metadata());
     return operation;
   }
 

@@ -46,6 +46,23 @@ DataTypePtr changedBelow(const DataTypePtr& type, const sql::Name& parent, size_
   return DataType::structOf(std::move(fields));
 }
 
+DataTypePtr changedAt(const DataTypePtr& type, const sql::Name& path, size_t depth,
+                      const TypeExchange& change) {
+  if (depth == path.size()) return change(type);
+  const auto next = [&](const DataTypePtr& inner) { return changedAt(inner, path, depth + 1, change); };
+  if (type->id() == TypeId::Array && equalsIgnoreCase(path[depth], "element"))
+    return DataType::array(next(type->element()), type->containsNull());
+  if (type->id() == TypeId::Map && equalsIgnoreCase(path[depth], "key"))
+    return DataType::map(next(type->key()), type->value(), type->containsNull());
+  if (type->id() == TypeId::Map && equalsIgnoreCase(path[depth], "value"))
+    return DataType::map(type->key(), next(type->value()), type->containsNull());
+  if (type->id() != TypeId::Struct) throw columnMissing(path, {});
+  std::vector<StructField> fields = type->fields();
+  StructField& field = fields[indexOf(fields, path[depth], path)];
+  field.type = next(field.type);
+  return DataType::structOf(std::move(fields));
+}
+
 }  // namespace
 
 std::string dotted(const sql::Name& path) {
@@ -55,6 +72,10 @@ std::string dotted(const sql::Name& path) {
 DataTypePtr withChangedFields(const DataTypePtr& type, const sql::Name& parent,
                               const SiblingsChange& change) {
   return changedBelow(type, parent, 0, change);
+}
+
+DataTypePtr withChangedType(const DataTypePtr& type, const sql::Name& path, const TypeExchange& change) {
+  return changedAt(type, path, 0, change);
 }
 
 bool hasField(const DataType& type, const sql::Name& path) {

@@ -26,6 +26,11 @@ using SiblingsChange = std::function<void(std::vector<StructField>* siblings)>;
 // UNRESOLVED_COLUMN.WITH_SUGGESTION, and DELTA_ADD_COLUMN_PARENT_NOT_STRUCT where `parent` is no struct.
 DataTypePtr withChangedFields(const DataTypePtr& type, const sql::Name& parent, const SiblingsChange& change);
 
+// The type with another one at the end of `path`, which may be an array's element and a map's key or value.
+// Throws Error UNRESOLVED_COLUMN.WITH_SUGGESTION.
+using TypeExchange = std::function<DataTypePtr(const DataTypePtr& type)>;
+DataTypePtr withChangedType(const DataTypePtr& type, const sql::Name& path, const TypeExchange& change);
+
 // Whether the path leads to a column, or to a field in one.
 bool hasField(const DataType& type, const sql::Name& path);
 

@@ -56,6 +56,27 @@ TEST(SchemaFields, ComeWhereTheStatementPutsThem) {
             "struct<a:int,s:struct<x:int,y:int>,l:array<struct<x:int>>,m:map<string,struct<z:int,x:int>>>");
 }
 
+TEST(SchemaFields, TypesAreExchangedAtEveryDepth) {
+  const auto withLong = [](const sql::Name& path) {
+    return withChangedType(schema(), path, [](const DataTypePtr&) { return longType(); })->simpleString();
+  };
+  EXPECT_EQ(withLong({"A"}),
+            "struct<a:bigint,s:struct<x:int,y:int>,l:array<struct<x:int>>,m:map<string,struct<x:int>>>");
+  EXPECT_EQ(withLong({"s", "y"}),
+            "struct<a:int,s:struct<x:int,y:bigint>,l:array<struct<x:int>>,m:map<string,struct<x:int>>>");
+  EXPECT_EQ(withLong({"l", "element", "x"}),
+            "struct<a:int,s:struct<x:int,y:int>,l:array<struct<x:bigint>>,m:map<string,struct<x:int>>>");
+  EXPECT_EQ(withLong({"l", "Element"}),
+            "struct<a:int,s:struct<x:int,y:int>,l:array<bigint>,m:map<string,struct<x:int>>>");
+  EXPECT_EQ(withLong({"m", "KEY"}),
+            "struct<a:int,s:struct<x:int,y:int>,l:array<struct<x:int>>,m:map<bigint,struct<x:int>>>");
+  EXPECT_EQ(withLong({"m", "value", "x"}),
+            "struct<a:int,s:struct<x:int,y:int>,l:array<struct<x:int>>,m:map<string,struct<x:bigint>>>");
+  for (const sql::Name& path :
+       std::vector<sql::Name>{{"z"}, {"s", "z"}, {"a", "element"}, {"l", "key"}, {"m", "element"}})
+    EXPECT_EQ(conditionOf([&] { withLong(path); }), "UNRESOLVED_COLUMN.WITH_SUGGESTION") << dotted(path);
+}
+
 TEST(SchemaFields, NeedAPlace) {
   EXPECT_EQ(conditionOf([] { withZ({"a"}); }), "DELTA_ADD_COLUMN_PARENT_NOT_STRUCT");
   EXPECT_EQ(conditionOf([] { withZ({"l"}); }), "DELTA_ADD_COLUMN_PARENT_NOT_STRUCT");

@@ -2,7 +2,8 @@
 
 After OPTIMIZE, ZORDER BY, REORG, clustering, RESTORE and VACUUM, on tables without and with deletion vectors, partitions, column
 mapping and a change feed, Spark, deltalake and DuckDB read each version; what they must find is worked out here by hand. Then
-Spark maintains the tables, and we read on. Skipped (77) unless PEERS_DIR has the three (../shared/peers)."""
+Spark maintains the tables, and we read on. Rows of tables that track them keep their ids through all of it, on both sides, and
+columns whose types were widened their values. Skipped (77) unless PEERS_DIR has the three (../shared/peers)."""
 import json
 import os
 import pathlib
@@ -120,12 +121,186 @@ def spark_maintains(folder, out):
     json.dump(found, open(out, "w"))
 
 
+# ---- rows that keep their ids, columns whose types are widened
+
+TRACKED = {
+    "tracked": ("", {}),
+    "tracked_vectors": ("", {"delta.enableDeletionVectors": "true"}),
+    "tracked_mapped": ("PARTITIONED BY (p)", {"delta.columnMapping.mode": "name", "delta.enableChangeDataFeed": "true"}),
+    "tracked_clustered": ("CLUSTER BY (id)", {"delta.enableDeletionVectors": "true"}),
+    "tracked_later": ("", {}),
+}
+# Statements, and which rows' versions they change.
+MOVES = [
+    (*update("v = upper(v)", "id % 5 = 0", lambda i, v, p: i % 5 == 0, lambda i, v, p: (v.upper(), p)), lambda i: i % 5 == 0),
+    (*delete("id % 7 = 3", lambda i, v, p: i % 7 == 3), lambda i: False),
+    (*same("OPTIMIZE {t}"), lambda i: False),
+    (*update("p = 'p9'", "id BETWEEN 40 AND 47", lambda i, v, p: 40 <= i <= 47, lambda i, v, p: (v, "p9")), lambda i: 40 <= i <= 47),
+    (*delete("id IN (1, 41)", lambda i, v, p: i in (1, 41)), lambda i: False),
+    (*same("OPTIMIZE {t} ZORDER BY (v)"), lambda i: False),
+]
+
+
+def ids_of(spark, folder, name):
+    rows = spark.read.format("delta").load(f"{folder}/{name}").selectExpr("id", "_metadata.row_id AS row", "_metadata.row_commit_version AS version")
+    return {str(row.id): [row.row, row.version] for row in rows.collect()}
+
+
+def newest(spark, table):
+    return spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").collect()[0].version
+
+
+def track(url, folder, out):
+    import harness
+    spark = harness.SparkSession.builder.remote(url).create()
+    expected, known = {}, {}
+    for name, (clause, properties) in TRACKED.items():
+        table = f"delta.`{folder}/{name}`"
+        if name != "tracked_later":
+            properties = {**properties, "delta.enableRowTracking": "true"}
+        said = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
+        spark.sql(f"CREATE TABLE {table} (id INT, v STRING, p STRING) USING delta {clause}" + (f" TBLPROPERTIES ({said})" if said else ""))
+        rows = {}
+        for first, last in ((0, 30), (30, 60)):
+            statement, change = insert(first, last)
+            spark.sql(statement.format(t=table))
+            rows = change(rows)
+        if name == "tracked_later":
+            spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
+        ids = ids_of(spark, folder, name)
+        assert sorted(row for row, _ in ids.values()) == list(range(60)), ids
+        assert {version for _, version in ids.values()} == ({4} if name == "tracked_later" else {1, 2}), ids
+        for statement, change, touches in MOVES:
+            if name == "tracked_clustered":
+                statement = statement.split(" ZORDER")[0]
+            before = newest(spark, table)
+            spark.sql(statement.format(t=table))
+            version = newest(spark, table)
+            assert version == before + 1 or statement.startswith("OPTIMIZE"), statement
+            rows = change(rows)
+            ids = {i: [row, version if touches(int(i)) else at] for i, (row, at) in ids.items() if int(i) in rows}
+            assert ids_of(spark, folder, name) == ids, f"{name} after {statement}"
+            assert read(spark, folder, name) == sorted_rows(rows), f"we read {name} wrongly after {statement}"
+        known[name] = ids
+        expected[f"{name}@{version}"] = sorted_rows(rows)
+    json.dump([expected, known], open(out, "w"))
+    spark.stop()
+
+
+def read_ids(url, folder, out):
+    import harness
+    spark = harness.SparkSession.builder.remote(url).create()
+    json.dump({name: ids_of(spark, folder, name) for name in TRACKED}, open(out, "w"))
+    spark.stop()
+
+
+def spark_tracks(folder, out):
+    """The ids as they are, and after what Spark does then."""
+    spark = readers.spark_session()
+    found, after = {}, {}
+    for name in TRACKED:
+        table = f"delta.`{folder}/{name}`"
+        found[name] = ids_of(spark, folder, name)
+        spark.sql(f"INSERT INTO {table} VALUES (400, 'spark', 'p0')")
+        spark.sql(f"UPDATE {table} SET v = 'theirs' WHERE id < 10")
+        spark.sql(f"DELETE FROM {table} WHERE id BETWEEN 20 AND 25")
+        spark.sql(f"OPTIMIZE {table}")
+        after[name] = ids_of(spark, folder, name)
+    json.dump([found, after], open(out, "w"))
+
+
+WIDENED = ("id INT, v STRING, p STRING, s SMALLINT, f FLOAT, d DATE, c DECIMAL(5,2), st STRUCT<x: INT>, a ARRAY<INT>, m MAP<INT, SMALLINT>, "
+           "aa ARRAY<STRUCT<y: TINYINT>>, k INT")
+NARROW = "(1, 'one', 'p0', 2, CAST(0.1 AS FLOAT), DATE'2020-01-02', 1.25, named_struct('x', 5), array(6), map(7, 8S), array(named_struct('y', 9Y)), 10)"
+WIDE = ("(3000000000, 'two', 'p1', 0.5, 0.1D, TIMESTAMP_NTZ'2020-01-02 03:04:05', 123456.1234, named_struct('x', 3000000000), "
+        "array(3000000000), map(3000000001, 70000), array(named_struct('y', 300)), 12345678901.5)")
+CHANGES = ["id TYPE BIGINT", "s TYPE INT", "s TYPE DOUBLE", "f TYPE DOUBLE", "d TYPE TIMESTAMP_NTZ", "c TYPE DECIMAL(10,4)", "st.x TYPE BIGINT",
+           "a.element TYPE BIGINT", "m.key TYPE BIGINT", "m.value TYPE INT", "aa.element.y TYPE INT", "k TYPE DECIMAL(14,1)"]
+
+
+def wide_rows(spark, table):
+    return sorted(repr(row.asDict(recursive=True)) for row in spark.sql(f"SELECT * FROM {table}").collect())
+
+
+def widen(url, folder, out):
+    import harness
+    spark = harness.SparkSession.builder.remote(url).create()
+    shown = {}
+    for name, clause, properties in (("widened", "", ""), ("widened_parts", "PARTITIONED BY (s)", ", 'delta.columnMapping.mode' = 'name'")):
+        table = f"delta.`{folder}/{name}`"
+        spark.sql(f"CREATE TABLE {table} ({WIDENED}) USING delta {clause} TBLPROPERTIES ('delta.feature.timestampNtz' = 'supported'{properties})")
+        spark.sql(f"INSERT INTO {table} VALUES {NARROW}")
+        for refused, condition in (("id TYPE BIGINT", "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP"), ("v TYPE INT", "NOT_SUPPORTED_CHANGE_COLUMN")):
+            try:
+                spark.sql(f"ALTER TABLE {table} ALTER COLUMN {refused}")
+                raise SystemExit(f"{refused} was not refused")
+            except Exception as error:
+                assert condition in str(error), error
+        spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+        for change in CHANGES:
+            spark.sql(f"ALTER TABLE {table} ALTER COLUMN {change}")
+        # 0.1 as the float that it was stored as: its statistics, read as those of doubles, must not hide it.
+        assert spark.sql(f"SELECT * FROM {table} WHERE f > 0.1D").count() == 1
+        assert spark.sql(f"SELECT * FROM {table} WHERE s = 2.0D AND d = TIMESTAMP_NTZ'2020-01-02 00:00:00'").count() == 1
+        spark.sql(f"INSERT INTO {table} VALUES {WIDE}")
+        found = spark.sql(f"SELECT id, s, st.x, a[0], map_keys(m)[0], map_values(m)[0], aa[0].y FROM {table} ORDER BY id").collect()
+        assert [list(row) for row in found] == [[1, 2.0, 5, 6, 7, 8, 9], [3000000000, 0.5, 3000000000, 3000000000, 3000000001, 70000, 300]], found
+        rows = wide_rows(spark, table)
+        spark.sql(f"OPTIMIZE {table}")
+        assert wide_rows(spark, table) == rows
+        spark.sql(f"UPDATE {table} SET k = k + 0.5 WHERE id = 1")
+        spark.sql(f"DELETE FROM {table} WHERE id = 77")
+        shown[name] = wide_rows(spark, table)
+    # Writes widen by themselves, within a family of types.
+    spark.sql(f"CREATE TABLE delta.`{folder}/merged` (id INT, s SMALLINT) USING delta TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+    spark.sql(f"INSERT INTO delta.`{folder}/merged` VALUES (1, 1)")
+    spark.sql("SELECT 3000000000 AS id, 1.5D AS s").write.format("delta").mode("append").option("mergeSchema", "true").save(f"{folder}/merged")
+    merged = spark.read.format("delta").load(f"{folder}/merged")
+    assert merged.schema.simpleString() == "struct<id:bigint,s:smallint>", merged.schema
+    ruled = f"delta.`{folder}/ruled`"
+    spark.sql(f"CREATE TABLE {ruled} (id INT, g INT GENERATED ALWAYS AS (id + 1), k INT) USING delta TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
+    spark.sql(f"ALTER TABLE {ruled} ADD CONSTRAINT positive CHECK (k > 0)")
+    for column, by_hand, by_write in (("id", "DELTA_GENERATED_COLUMNS_DEPENDENT_COLUMN_CHANGE", "DELTA_GENERATED_COLUMNS_DATA_TYPE_MISMATCH"),
+                                      ("k", "DELTA_CONSTRAINT_DEPENDENT_COLUMN_CHANGE", "DELTA_CONSTRAINT_DATA_TYPE_MISMATCH")):
+        for act, condition in ((lambda: spark.sql(f"ALTER TABLE {ruled} ALTER COLUMN {column} TYPE BIGINT"), by_hand),
+                               (lambda: spark.sql(f"SELECT 3000000000 AS {column}").write.format("delta").mode("append")
+                                .option("mergeSchema", "true").save(f"{folder}/ruled"), by_write)):
+            try:
+                act()
+                raise SystemExit(f"{condition} did not come")
+            except Exception as error:
+                assert condition in str(error), error
+    shown["merged"] = wide_rows(spark, f"delta.`{folder}/merged`")
+    json.dump(shown, open(out, "w"))
+    spark.stop()
+
+
+def read_wide(url, folder, out):
+    import harness
+    spark = harness.SparkSession.builder.remote(url).create()
+    json.dump({name: wide_rows(spark, f"delta.`{folder}/{name}`") for name in ("widened", "widened_parts", "merged")}, open(out, "w"))
+    spark.stop()
+
+
+def spark_widens(folder, out):
+    spark = readers.spark_session()
+    found, after = {}, {}
+    for name in ("widened", "widened_parts", "merged"):
+        table = f"delta.`{folder}/{name}`"
+        found[name] = wide_rows(spark, table)
+        spark.sql(f"ALTER TABLE {table} ALTER COLUMN id TYPE DECIMAL(22,1)")
+        spark.sql(f"INSERT INTO {table} (id) VALUES (12345678901234567890.5)")
+        spark.sql(f"OPTIMIZE {table}")
+        after[name] = wide_rows(spark, table)
+    json.dump([found, after], open(out, "w"))
+
+
 def all_read(folder, expected, peers, spark):
     (folder / "expected.json").write_text(json.dumps(expected))
     shutil.rmtree(folder / "as_of", ignore_errors=True)
     expect("deltalake", ask(folder, "deltalake_reads", f"{peers}/v-py/bin/python"), expected)
     # Its reader finds no partition values under column mapping, in Spark's tables neither.
-    unmapped = {key: rows for key, rows in expected.items() if not key.startswith("mapped@")}
+    unmapped = {key: rows for key, rows in expected.items() if "mapped@" not in key}
     expect("DuckDB", ask(folder, "duckdb_reads", f"{peers}/v-duckdb/bin/python"), unmapped)
     expect("Spark", ask(folder, "spark_reads", *spark), expected)
 
@@ -153,6 +328,20 @@ def main(program):
         out = folder / "theirs.json"
         readers.subprocess.run([*spark, __file__, "INSIDE", "spark_maintains", str(folder), str(out)], check=True)
         expect("Thalweg after Spark", client(read_all, "ours.json"), json.loads(out.read_text()))
+
+        def theirs(work):
+            readers.subprocess.run([*spark, __file__, "INSIDE", work, str(folder), str(out)], check=True)
+            return json.loads(out.read_text())
+
+        rows, ids = client(track, "tracked.json")
+        all_read(folder, rows, peers, spark)
+        found, after = theirs("spark_tracks")
+        expect("Spark, of row ids", found, ids)
+        expect("Thalweg, of row ids after Spark", client(read_ids, "ids.json"), after)
+        shown = client(widen, "widened.json")
+        found, after = theirs("spark_widens")
+        expect("Spark, of widened columns", found, shown)
+        expect("Thalweg, of widened columns after Spark", client(read_wide, "wide.json"), after)
         server.end()
     return 0
 

@@ -185,7 +185,9 @@ void Transaction::stampTime() {
 void Transaction::assignRowIds() {
   stampedFiles_.clear();
   rowTracking_.reset();
-  if (!supportsFeature(protocol(), kRowTrackingFeature)) return;
+  // Who lost a race against the table's beginning to track rows gives ids too.
+  const bool inherits = !protocol_ && head_;
+  if (!supportsFeature(inherits ? head_->protocol() : protocol(), kRowTrackingFeature)) return;
   int64_t mark = head_ ? rowIdHighWaterMark(*head_) : -1;
   const int64_t before = mark;
   stampedFiles_ = files_;

@@ -55,15 +55,15 @@ std::vector<StructField> columnsOf(const DataFileLayout& layout, const Schema& n
   return columns;
 }
 
+// Of stored columns, those that statistics are kept of.
+SchemaPtr tableColumnsOf(const DataFileLayout& layout, std::vector<StructField> stored) {
+  if (layout.hasRowIds) stored.resize(stored.size() - 2);
+  return DataType::structOf(std::move(stored));
+}
+
 std::string folderOf(const DataFileLayout& layout, const PartitionValues& values) {
   if (layout.randomPrefixes) return randomUuid().substr(0, 2) + "/";
-  std::vector<StructField> columns;
-  for (const std::string& name : layout.partitionColumns) {
-    const int index = layout.schema->fieldIndex(name, /*caseSensitive=*/false);
-    THALWEG_ASSERT(index >= 0);
-    columns.push_back(layout.physicalSchema->fields()[static_cast<size_t>(index)]);
-  }
-  return partitionFolder(columns, values);
+  return partitionFolder(storedPartitionColumns(layout), values);
 }
 
 }  // namespace
@@ -79,6 +79,16 @@ DataFileLayout makeDataFileLayout(Location table, const Metadata& metadata, cons
   layout.statistics = statisticsOptions(metadata, protocol);
   layout.parquet.compression = codecOf(metadata);
   return layout;
+}
+
+std::vector<StructField> storedPartitionColumns(const DataFileLayout& layout) {
+  std::vector<StructField> columns;
+  for (const std::string& name : layout.partitionColumns) {
+    const int index = layout.schema->fieldIndex(name, /*caseSensitive=*/false);
+    THALWEG_ASSERT(index >= 0);
+    columns.push_back(layout.physicalSchema->fields()[static_cast<size_t>(index)]);
+  }
+  return columns;
 }
 
 DataFileLayout changeFileLayout(const DataFileLayout& dataFiles) {
@@ -115,11 +125,12 @@ DataFileWriter::DataFileWriter(const DataFileLayout& layout, PartitionValues val
                   fmt::format("{}-{:05}-{}{}c000{}", layout.isChangeData ? "cdc" : "part", taskId,
                               randomUuid(), separator, extensionOf(layout.parquet.compression));
   path_ = layout.table.path + "/" + relativePath_;
-  const SchemaPtr stored = DataType::structOf(columnsOf(layout, *layout.physicalSchema, /*partition=*/false));
-  const SchemaPtr logical = DataType::structOf(columnsOf(layout, *layout.schema, /*partition=*/false));
-  statistics_ = std::make_unique<FileStatistics>(*stored, *logical, layout.statistics);
-  writer_ = std::make_unique<ParquetFileWriter>(layout.table.fileSystem->openOutput(path_), path_, stored,
-                                                layout.parquet);
+  const auto stored = columnsOf(layout, *layout.physicalSchema, /*partition=*/false);
+  const auto logical = columnsOf(layout, *layout.schema, /*partition=*/false);
+  statistics_ = std::make_unique<FileStatistics>(*tableColumnsOf(layout, stored),
+                                                 *tableColumnsOf(layout, logical), layout.statistics);
+  writer_ = std::make_unique<ParquetFileWriter>(layout.table.fileSystem->openOutput(path_), path_,
+                                                DataType::structOf(stored), layout.parquet);
 }
 
 DataFileWriter::~DataFileWriter() {

@@ -23,6 +23,9 @@ struct DataFileLayout {
   SchemaPtr physicalSchema;                   // same shape
   std::vector<std::string> partitionColumns;  // logical names
   bool isChangeData = false;                  // files below _change_data/, named cdc-…
+  // The last two columns are none of the table's but ids of rows and their commit versions (row_tracking.h):
+  // they have no statistics.
+  bool hasRowIds = false;
   bool randomPrefixes = false;  // folders of two random characters (column mapping) instead of col=value
   StatisticsOptions statistics;
   ParquetWriteOptions parquet;
@@ -33,6 +36,9 @@ struct DataFileLayout {
 
 // From a table's metadata: mapping, statistics, the codec of delta.parquet.compression.codec.
 DataFileLayout makeDataFileLayout(Location table, const Metadata& metadata, const Protocol& protocol);
+
+// The partition columns under the names that partition values have.
+std::vector<StructField> storedPartitionColumns(const DataFileLayout& layout);
 
 // The column that change data files have beside the table's: what became of a row.
 inline constexpr std::string_view kChangeType = "_change_type";
@@ -55,7 +61,7 @@ class DataFileWriter {
   DataFileWriter(const DataFileWriter&) = delete;
   DataFileWriter& operator=(const DataFileWriter&) = delete;
 
-  // The table's columns without the partition columns, in the table's order and types.
+  // The layout's columns without the partition columns, in its order and types.
   void write(const arrow::RecordBatch& rows);
   int64_t numRows() const { return numRows_; }
   // As the add action will have it.

@@ -2,14 +2,14 @@
 
 #include <arrow/record_batch.h>
 
-#include "delta/snapshot/table_features.h"
+#include "delta/files/row_tracking.h"
 
 namespace thalweg::delta {
 
 FileRewrite::FileRewrite(const Snapshot& snapshot, const CancellationToken* cancellation)
     : metadata_(snapshot.metadata()),
-      readLayout_(makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema())),
-      writeLayout_(makeDataFileLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol())) {
+      protocol_(snapshot.protocol()),
+      readLayout_(makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema())) {
   options_.cancellation = cancellation;
   for (int i = 0; i < static_cast<int>(snapshot.schema()->fields().size()); ++i) {
     if (!readLayout_->isPartitionColumn(i)) options_.columns.push_back(i);
@@ -22,8 +22,11 @@ FileRewrite::~FileRewrite() {
 
 std::optional<AddFile> FileRewrite::merge(const std::vector<AddFile>& files, bool dataChange,
                                           std::vector<int64_t>* rowsOfFiles) {
-  refuseMovedRows(metadata_, "rewriting data files");
-  DataFileWriter writer(writeLayout_, files.front().partitionValues, static_cast<int>(written_.size()));
+  if (!writeLayout_) {
+    writeLayout_ = movedRowsLayout(readLayout_->table, metadata_, protocol_);
+    options_.rowIds = writeLayout_->hasRowIds;
+  }
+  DataFileWriter writer(*writeLayout_, files.front().partitionValues, static_cast<int>(written_.size()));
   for (const AddFile& file : files) {
     const int64_t before = writer.numRows();
     DataFileReader reader(readLayout_, file, options_);
@@ -41,12 +44,12 @@ std::optional<AddFile> FileRewrite::merge(const std::vector<AddFile>& files, boo
 }
 
 void FileRewrite::discard() noexcept {
-  removeUncommitted(writeLayout_.table, written_);
+  removeUncommitted(readLayout_->table, written_);
   written_.clear();
 }
 
 void FileRewrite::discard(const AddFile& file) noexcept {
-  removeUncommitted(writeLayout_.table, {file});
+  removeUncommitted(readLayout_->table, {file});
   std::erase_if(written_, [&](const AddFile& written) { return written.path == file.path; });
 }
 

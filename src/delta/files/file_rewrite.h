@@ -1,4 +1,4 @@
-// Writes the live rows of data files into new ones.
+// Writes the live rows of data files into new ones, with their ids where the table tracks rows.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,8 @@ class FileRewrite {
   FileRewrite& operator=(const FileRewrite&) = delete;
 
   // The live rows of files of one partition, in their order, as one new file; nothing where every row is
-  // deleted. `rowsOfFiles`, when given, gets the number of rows that each file gave.
+  // deleted. `rowsOfFiles`, when given, gets the number of rows that each file gave. Throws as
+  // movedRowsLayout and DataFileReader.
   std::optional<AddFile> merge(const std::vector<AddFile>& files, bool dataChange,
                                std::vector<int64_t>* rowsOfFiles = nullptr);
 
@@ -39,8 +40,9 @@ class FileRewrite {
 
  private:
   Metadata metadata_;
+  Protocol protocol_;
   TableLayoutPtr readLayout_;
-  DataFileLayout writeLayout_;
+  std::optional<DataFileLayout> writeLayout_;  // made when there is something to write
   DataFileReadOptions options_;
   std::vector<AddFile> written_;
   int64_t numRows_ = 0;

@@ -72,6 +72,15 @@ TEST(PartitionValues, HaveTheProtocolsTexts) {
     EXPECT_EQ(text(parsePartitionValue(value, *type, "c"), type), value);
   }
   EXPECT_FALSE(parsePartitionValue(std::nullopt, *intType(), "c")->is_valid);
+  // What stood in the log before the types of these columns were widened.
+  EXPECT_EQ(canonicalPartitionValues(
+                {{"d", "1"}, {"c", "2.5"}, {"t", "2020-01-02"}, {"s", ""}},
+                parseSchemaDdl("d DOUBLE, c DECIMAL(10,3), t TIMESTAMP_NTZ, s STRING, n INT")->fields()),
+            (PartitionValues{{"d", "1.0"},
+                             {"c", "2.500"},
+                             {"t", "2020-01-02 00:00:00"},
+                             {"s", std::nullopt},
+                             {"n", std::nullopt}}));
   // As Spark 4.2 with Delta 4.4 reads "": itself as string and binary, null as anything else.
   EXPECT_FALSE(parsePartitionValue("", *intType(), "c")->is_valid);
   EXPECT_FALSE(parsePartitionValue("", *timestampType(), "c")->is_valid);
@@ -162,6 +171,14 @@ TEST(SchemaEnforcement, FollowsDeltasRules) {
   const auto merged = plan("b INT, s STRUCT<y: STRING>", {.mergeSchema = true});
   EXPECT_TRUE(merged.schemaChanged);
   EXPECT_EQ(merged.tableSchema->simpleString(), "struct<a:bigint,s:struct<x:int,y:string>,b:int>");
+  const WriteSchemaOptions widening{.mergeSchema = true, .canCast = true, .widenTypes = true};
+  EXPECT_EQ(plan("a INT, s STRUCT<X: BIGINT, y: INT>", widening).tableSchema->simpleString(),
+            "struct<a:bigint,s:struct<x:bigint,y:int>>");
+  EXPECT_EQ(plan("s STRUCT<X: BIGINT>", widening).tableSchema->fields()[1].type->fields()[0].metadata,
+            R"({"delta.typeChanges":[{"toType":"long","fromType":"integer"}]})");
+  EXPECT_FALSE(plan("s STRUCT<x: DOUBLE>", widening).schemaChanged) << "another family of types";
+  EXPECT_FALSE(plan("s STRUCT<x: BIGINT>", {.mergeSchema = true, .canCast = true}).schemaChanged);
+  EXPECT_FALSE(plan("s STRUCT<x: BIGINT>", {.canCast = true, .widenTypes = true}).schemaChanged);
   EXPECT_EQ(conditionOf([&] {
               planWriteSchema(*parseSchemaDdl("a BIGINT NOT NULL, b INT"), *parseSchemaDdl("b INT"), {});
             }),

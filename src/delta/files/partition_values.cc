@@ -3,11 +3,13 @@
 #include <charconv>
 
 #include <arrow/array.h>
+#include <arrow/array/util.h>
 #include <arrow/scalar.h>
 #include <arrow/util/decimal.h>
 
 #include "common/error.h"
 #include "delta/files/value_text.h"
+#include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
 namespace thalweg::delta {
@@ -163,6 +165,19 @@ std::shared_ptr<arrow::Scalar> parsePartitionValue(const std::optional<std::stri
           "written by a faulty writer.",
           *text, column, type.simpleString()),
       {{"operation", "partition values"}, {"value", *text}, {"column", std::string(column)}});
+}
+
+PartitionValues canonicalPartitionValues(const PartitionValues& values,
+                                         const std::vector<StructField>& columns) {
+  PartitionValues canonical;
+  for (const StructField& column : columns) {
+    const auto text = values.find(column.name);
+    const auto value =
+        parsePartitionValue(text == values.end() ? std::nullopt : text->second, *column.type, column.name);
+    canonical[column.name] =
+        partitionValueText(*valueOrThrow(arrow::MakeArrayFromScalar(*value, 1)), 0, *column.type);
+  }
+  return canonical;
 }
 
 std::string escapeForFolder(std::string_view text) {

@@ -23,6 +23,12 @@ std::optional<std::string> partitionValueText(const arrow::Array& array, int64_t
 std::shared_ptr<arrow::Scalar> parsePartitionValue(const std::optional<std::string>& text,
                                                    const DataType& type, std::string_view column);
 
+// The values as they would be written today. The log's own texts may be those of another writer, or of a type
+// that a column had before it was widened: they are equal only where these are. `columns` are by the names
+// of the values. Throws as parsePartitionValue.
+PartitionValues canonicalPartitionValues(const PartitionValues& values,
+                                         const std::vector<StructField>& columns);
+
 // Hive's escaping of a name or value for a folder: controls, 7F and " # % ' * / : = ? \ { [ ] ^ as %XX, upper
 // hex.
 std::string escapeForFolder(std::string_view text);

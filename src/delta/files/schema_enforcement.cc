@@ -6,6 +6,7 @@
 #include "common/options.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/row_rules.h"
+#include "delta/snapshot/type_widening.h"
 #include "types/schema_json.h"
 
 namespace thalweg::delta {
@@ -154,6 +155,10 @@ class SchemaMerger {
 
   DataTypePtr mergeTypes(const DataTypePtr& table, const DataTypePtr& data, const std::string& column) {
     if (table->id() != data->id() || !table->isNested()) {
+      if (options_.mergeSchema && options_.widenTypes && widensByItself(*table, *data)) {
+        changed_ = true;
+        return data;
+      }
       if (table->isNested() || data->isNested() || !isStoreAssignable(*data, *table))
         throw mergeError(column, *table, *data);
       if (!equals(*table, *data) && data->id() != TypeId::Void && !options_.canCast)
@@ -196,6 +201,7 @@ WriteSchemaPlan planWriteSchema(const Schema& table, const Schema& data, const W
   plan.tableSchema =
       DataType::structOf(merger.mergeFields(table.fields(), data.fields(), "", &plan.dataColumns));
   plan.schemaChanged = merger.changed();
+  if (plan.schemaChanged) plan.tableSchema = withRecordedTypeChanges(table, plan.tableSchema);
   return plan;
 }
 

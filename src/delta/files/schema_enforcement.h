@@ -22,6 +22,8 @@ struct WriteSchemaOptions {
   bool streaming = false;      // a void column is an error instead of being dropped
   bool columnMapping = false;  // any character may be in a column's name
   bool canCast = false;        // a cast function is at hand
+  // With mergeSchema: columns get the data's types where these are wider (widensByItself).
+  bool widenTypes = false;
 };
 
 // How the table's columns come from the data's.

@@ -32,8 +32,8 @@ class FileStatistics {
   FileStatistics(const Schema& schema, const Schema& logicalSchema, StatisticsOptions options);
   ~FileStatistics();
 
-  // The JSON text for a file of that schema. Bounds that have no exact text (invalid UTF-8, years beyond
-  // 9999) are left out. From any thread.
+  // The JSON text for a file of that schema, which may have more columns at its end. Bounds that have no
+  // exact text (invalid UTF-8, years beyond 9999) are left out. From any thread.
   std::string toJson(int64_t numRecords, const std::vector<ParquetColumnStatistics>& written) const;
 
   class Column;

@@ -21,6 +21,7 @@
 #include "delta/files/column_mapping.h"
 #include "delta/files/partitioned_writer.h"
 #include "delta/files/row_rules.h"
+#include "delta/files/row_tracking.h"
 #include "delta/files/schema_enforcement.h"
 #include "delta/maintain/optimize.h"
 #include "delta/scan/data_file_reader.h"
@@ -99,7 +100,8 @@ class ScanReader final : public arrow::RecordBatchReader {
         if (nextFile_ == files_.size()) return nullptr;
         reader_.emplace(layout_, files_[nextFile_++], options_);
       }
-      if (auto batch = reader_->next()) return arrow::RecordBatch::Make(schema_, batch->num_rows(), batch->columns());
+      if (auto batch = reader_->next())
+        return arrow::RecordBatch::Make(schema_, batch->num_rows(), batch->columns());
       reader_.reset();
     }
   }
@@ -175,18 +177,25 @@ DeltaTable DeltaTable::create(const std::string& path, ArrowSchema* schema, cons
     metadata.configuration = creation.properties;
     delta::WriteSchemaOptions rules;
     rules.columnMapping = delta::columnMappingMode(metadata) != delta::ColumnMappingMode::None;
-    delta::newTableSchema(*columns, creation.partitionBy, rules);  // for its checks: columns may be NOT NULL here
+    delta::newTableSchema(*columns, creation.partitionBy,
+                          rules);  // for its checks: columns may be NOT NULL here
     metadata.schemaString = toSchemaJson(*columns);
     for (const std::string& name : creation.partitionBy) {
       const int column = columnsOf(*columns, {name}).front();
       metadata.partitionColumns.push_back(columns->fields()[static_cast<size_t>(column)].name);
     }
     delta::assignColumnMapping(&metadata, delta::PhysicalNames::Generated);
+    delta::nameRowIdColumns(&metadata);
     const auto wanted = delta::takeFeatureRequests(&metadata, log->table().uri());
     delta::Transaction transaction(log, nullptr);
     transaction.setProtocol(delta::protocolForNewTable(metadata, log->table().uri(), wanted));
     transaction.setMetadata(std::move(metadata));
-    transaction.setOperation({"CREATE TABLE", {{"partitionBy", delta::jsonText(toJsonText(nlohmann::json(creation.partitionBy)))}}, {}, {}, {}});
+    transaction.setOperation(
+        {"CREATE TABLE",
+         {{"partitionBy", delta::jsonText(toJsonText(nlohmann::json(creation.partitionBy)))}},
+         {},
+         {},
+         {}});
     const auto outcome = transaction.commit();
     if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) throw conflict->error;
     SnapshotPtr snapshot = newestOf(*log);
@@ -247,7 +256,8 @@ std::optional<int64_t> DeltaTable::applicationVersion(const std::string& applica
 
 void DeltaTable::scan(ArrowArrayStream* out, const std::vector<std::string>& columns) const {
   guarded([&] {
-    auto reader = std::make_shared<ScanReader>(state_->snapshot, columnsOf(*state_->snapshot->schema(), columns));
+    auto reader =
+        std::make_shared<ScanReader>(state_->snapshot, columnsOf(*state_->snapshot->schema(), columns));
     throwIfFailed(arrow::ExportRecordBatchReader(std::move(reader), out));
   });
 }
@@ -259,10 +269,14 @@ int64_t DeltaTable::optimize(int64_t targetBytes) {
     request.operation = {"OPTIMIZE", {{"predicate", delta::jsonText("[]")}, {"auto", "false"}}, {}, {}, {}};
     const int numTasks = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
     TaskPool pool(numTasks);
-    const delta::RunTasks runTasks = [&](int count, const std::function<void(int)>& task) { pool.runAll(count, task); };
-    const auto report = delta::optimizeTable(state_->log, state_->log->require(), request, numTasks, runTasks, nullptr);
+    const delta::RunTasks runTasks = [&](int count, const std::function<void(int)>& task) {
+      pool.runAll(count, task);
+    };
+    const auto report =
+        delta::optimizeTable(state_->log, state_->log->require(), request, numTasks, runTasks, nullptr);
     update();
-    return static_cast<int64_t>(report.files.removedSizes.size()) - static_cast<int64_t>(report.files.addedSizes.size());
+    return static_cast<int64_t>(report.files.removedSizes.size()) -
+           static_cast<int64_t>(report.files.addedSizes.size());
   });
 }
 
@@ -272,7 +286,8 @@ struct DeltaTransaction::State {
   State(std::shared_ptr<DeltaLog> log, SnapshotPtr snapshot)
       : log(std::move(log)), snapshot(std::move(snapshot)), transaction(this->log, this->snapshot) {
     delta::checkWritable(this->snapshot->protocol(), this->snapshot->metadata(), this->log->table().uri());
-    layout = delta::makeDataFileLayout(this->log->table(), this->snapshot->metadata(), this->snapshot->protocol());
+    layout =
+        delta::makeDataFileLayout(this->log->table(), this->snapshot->metadata(), this->snapshot->protocol());
     writer = std::make_unique<delta::PartitionedWriter>(layout, 0);
   }
   ~State() {
@@ -302,8 +317,11 @@ struct DeltaTransaction::State {
     for (const delta::AddFile& file : files) bytes += file.size;
     delta::Operation write;
     write.name = "WRITE";
-    write.parameters = {{"mode", delta::jsonText(replaces ? "Overwrite" : "Append")}, {"partitionBy", delta::jsonText("[]")}};
-    write.metrics = {{"numFiles", static_cast<int64_t>(files.size())}, {"numOutputRows", numRows}, {"numOutputBytes", bytes}};
+    write.parameters = {{"mode", delta::jsonText(replaces ? "Overwrite" : "Append")},
+                        {"partitionBy", delta::jsonText("[]")}};
+    write.metrics = {{"numFiles", static_cast<int64_t>(files.size())},
+                     {"numOutputRows", numRows},
+                     {"numOutputBytes", bytes}};
     return write;
   }
 

@@ -93,6 +93,17 @@ TEST_F(DeltaLibraryTest, RowsAreReadAtTheirVersion) {
   EXPECT_EQ(idsOf(DeltaTable::open(path())), (Ids{1, 2, 3}));
 }
 
+TEST_F(DeltaLibraryTest, RowsOfATableThatTracksThemHaveAPlaceForTheirIds) {
+  DeltaTable table = create({{}, {{"delta.enableRowTracking", "true"}}, {}});
+  EXPECT_TRUE(table.properties().contains("delta.rowTracking.materializedRowIdColumnName"));
+  EXPECT_TRUE(table.properties().contains("delta.rowTracking.materializedRowCommitVersionColumnName"));
+  write(table, R"([[1, "a"]])");
+  write(table, R"([[2, "b"]])");
+  table.update();
+  EXPECT_EQ(table.optimize(), 1);
+  EXPECT_EQ(idsOf(table), (Ids{1, 2}));
+}
+
 TEST_F(DeltaLibraryTest, OverwritingReplacesAllRowsInOneVersion) {
   DeltaTable table = create();
   write(table, R"([[1, "a"]])");

@@ -117,7 +117,6 @@ void compactSoon(const std::shared_ptr<DeltaLog>& log, const SnapshotPtr& commit
       committed->version() % rules.minFiles != 0)
     return;
   if (!tableFlag(committed->metadata(), "delta.autoOptimize.autoCompact", /*fallback=*/true)) return;
-  if (tableFlag(committed->metadata(), kRowTracking)) return;
   log->runLatest(DeltaLog::Background::Compaction, [weak = std::weak_ptr(log), rules] {
     const auto alive = weak.lock();
     if (!alive) return;

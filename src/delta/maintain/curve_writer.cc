@@ -10,6 +10,7 @@
 #include <arrow/util/byte_size.h>
 
 #include "delta/files/data_file_writer.h"
+#include "delta/files/row_tracking.h"
 #include "delta/maintain/spill_file.h"
 #include "delta/modify/file_rows.h"
 #include "delta/scan/data_file_reader.h"
@@ -177,7 +178,7 @@ std::vector<AddFile> writeAlongCurve(const Snapshot& snapshot, const std::vector
                                      const CurveWriteOptions& options) {
   const TableLayoutPtr readLayout = makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema());
   const DataFileLayout writeLayout =
-      makeDataFileLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol());
+      movedRowsLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol());
   DataFileReadOptions read;
   read.cancellation = options.cancellation;
   const std::vector<int> all = storedColumns(snapshot, *readLayout);
@@ -199,6 +200,7 @@ std::vector<AddFile> writeAlongCurve(const Snapshot& snapshot, const std::vector
   Output output(writeLayout, files.front().partitionValues, (numRows + numFiles - 1) / numFiles);
   CurveSort sort(curve, numParts, options.memoryBytes);
   read.columns = all;
+  read.rowIds = writeLayout.hasRowIds;
   readAll(readLayout, files, read, [&](Batch rows) { sort.add(std::move(rows)); });
   sort.finish(output);
   return output.take();

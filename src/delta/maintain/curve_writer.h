@@ -19,8 +19,9 @@ struct CurveWriteOptions {
 };
 
 // The live rows of `files`, which are the snapshot's and of one partition, as new files, durable and in no
-// commit; rows are sorted inside of files too. The files are read twice, the first time only the curve's
-// columns. Where an exception is thrown nothing is left behind.
+// commit, with their ids where the table tracks rows (movedRowsLayout's errors); rows are sorted inside of
+// files too. The files are read twice, the first time only the curve's columns. Where an exception is thrown
+// nothing is left behind.
 std::vector<AddFile> writeAlongCurve(const Snapshot& snapshot, const std::vector<AddFile>& files,
                                      const CurveWriteOptions& options);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/error.h"
+#include "delta/files/row_tracking.h"
 #include "delta/files/wide_bounds.h"
 #include "delta/scan/value_bounds.h"
 
@@ -86,7 +87,9 @@ std::optional<ReplacementReport> FileReplacement::commit(
       discardUnused();
       throw;
     }
-    planned.setOperation(operation(report_));
+    Operation described = operation(report_);
+    for (auto& tag : keptRowIdTags(snapshot_->metadata())) described.tags.push_back(std::move(tag));
+    planned.setOperation(std::move(described));
   });
   std::optional<CommitOutcome> outcome;
   try {

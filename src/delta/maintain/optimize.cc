@@ -262,7 +262,6 @@ OptimizeReport optimizeTable(const std::shared_ptr<DeltaLog>& log, const Snapsho
                              const OptimizeRequest& request, int numTasks, const RunTasks& runTasks,
                              const CancellationToken* cancellation) {
   checkWritable(snapshot->protocol(), snapshot->metadata(), log->table().uri());
-  refuseMovedRows(snapshot->metadata(), request.operation.name);
   return Optimization(log, snapshot, request, cancellation).run(numTasks, runTasks);
 }
 

@@ -60,8 +60,8 @@ struct OptimizeReport {
 // on by `runTasks`, each streams: memory does not grow with the table, but for its files' actions. Others may
 // write all the time: appends are no conflict, nor are rows that they delete by vectors from files which are
 // merged; a file that they remove, or change while it is sorted, is (DELTA_CONCURRENT_DELETE_DELETE). Throws
-// Error DELTA_ZORDERING_…, DELTA_CLUSTERING_…, DELTA_UNSUPPORTED_FEATURES_FOR_WRITE, and unsupported() for
-// tables with row tracking. `cancellation` outlives the call, null: none.
+// Error DELTA_ZORDERING_…, DELTA_CLUSTERING_…, DELTA_UNSUPPORTED_FEATURES_FOR_WRITE, and those of
+// movedRowsLayout. `cancellation` outlives the call, null: none.
 OptimizeReport optimizeTable(const std::shared_ptr<DeltaLog>& log, const SnapshotPtr& snapshot,
                              const OptimizeRequest& request, int numTasks, const RunTasks& runTasks,
                              const CancellationToken* cancellation);

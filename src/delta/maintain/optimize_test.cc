@@ -169,7 +169,7 @@ TEST_F(OptimizeTest, AFullDiskLeavesTheTableAsItWas) {
   }
 }
 
-TEST_F(OptimizeTest, RowTrackingAndColumnsThatCannotBeSortedByAreRefusedByName) {
+TEST_F(OptimizeTest, ColumnsThatCannotBeSortedByAreRefusedByName) {
   append("a", {{1, ""}});
   request_.kind = OptimizeRequest::Kind::Curve;
   request_.columns = {{"p"}};

@@ -17,6 +17,7 @@
 #include "delta/commit/transaction.h"
 #include "delta/files/data_file_writer.h"
 #include "delta/files/deletion_vector_writer.h"
+#include "delta/files/row_tracking.h"
 #include "delta/scan/data_file_reader.h"
 #include "delta/snapshot/delta_log.h"
 #include "storage/racing_file_system.h"
@@ -34,7 +35,9 @@ class LaterClock final : public Clock {
 
 class TableTest : public testing::Test {
  protected:
-  explicit TableTest(std::vector<std::string> partitionColumns = {"p"})
+  // With deletion vectors unless `properties` say otherwise.
+  explicit TableTest(std::vector<std::string> partitionColumns = {"p"},
+                     std::map<std::string, std::string> properties = {})
       : files_(makeMemoryFileSystem()),
         store_(std::make_shared<RacingFileSystem>(files_)),
         log_(std::make_shared<DeltaLog>(Location{store_, "/t"}, clock_)) {
@@ -45,7 +48,10 @@ class TableTest : public testing::Test {
         R"({"name":"x","type":"long","nullable":true,"metadata":{}},)"
         R"({"name":"y","type":"string","nullable":true,"metadata":{}}]})";
     metadata.partitionColumns = std::move(partitionColumns);
-    metadata.configuration["delta.enableDeletionVectors"] = "true";
+    metadata.configuration = std::move(properties);
+    metadata.configuration.emplace("delta.enableDeletionVectors", "true");
+    assignColumnMapping(&metadata, PhysicalNames::AsShown);
+    nameRowIdColumns(&metadata);
     transaction.setMetadata(metadata);
     transaction.setOperation({"CREATE TABLE", {}, {}, {}, {}});
     transaction.commit();

@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "delta/files/partitioned_writer.h"
+#include "delta/files/row_tracking.h"
 #include "delta/modify/change_writer.h"
 #include "delta/scan/value_bounds.h"
 #include "delta/snapshot/table_features.h"
@@ -69,8 +70,8 @@ std::shared_ptr<arrow::RecordBatch> withChanges(const std::shared_ptr<arrow::Rec
 class TableEdit::Worker {
  public:
   Worker(const TableEdit& edit, int taskId)
-      : edit_(edit), taskId_(taskId), removal_(edit.snapshot_), writer_(edit.writeLayout_, taskId) {
-    if (edit.changeFeed_) changes_.emplace(edit.writeLayout_, taskId);
+      : edit_(edit), taskId_(taskId), removal_(edit.snapshot_), writer_(edit.changedFiles_, taskId) {
+    if (edit.changeFeed_) changes_.emplace(edit.tableFiles_, taskId);
   }
 
   void editFile(const AddFile& file, int64_t nowMs) {
@@ -117,8 +118,8 @@ class TableEdit::Worker {
   void discard() noexcept {
     writer_.abort();
     removal_.discard();
-    removeUncommitted(edit_.writeLayout_.table, dataFiles_);
-    removeUncommitted(edit_.writeLayout_.table, changeFiles_);
+    removeUncommitted(edit_.tableFiles_.table, dataFiles_);
+    removeUncommitted(edit_.tableFiles_.table, changeFiles_);
     dataFiles_.clear();
     changeFiles_.clear();
   }
@@ -151,20 +152,23 @@ class TableEdit::Worker {
   // (`withOthers`), and what the change feed says of it.
   void rewriteRows(const LocatedRows& located, bool withOthers) {
     const auto& change = edit_.edit_.change;
-    FileRowReader reader(edit_.readLayout_, located.file, located.deleted,
-                         readOptions(allColumns(*edit_.readLayout_->schema)));
+    DataFileReadOptions options = readOptions(allColumns(*edit_.readLayout_->schema));
+    options.rowIds = change && edit_.changedFiles_.hasRowIds;
+    FileRowReader reader(edit_.readLayout_, located.file, located.deleted, options);
     auto next = located.rows.begin();
     int64_t numWritten = 0;
     while (const auto part = reader.next()) {
       std::vector<int64_t> positions;
       const int64_t end = part->first + part->rows->num_rows();
       for (; next != located.rows.end() && *next < end; ++next) positions.push_back(*next - part->first);
-      const auto before = takeRows(part->rows, positions);
-      const auto after = change && !positions.empty() ? change(before) : nullptr;
+      const auto moved = takeRows(part->rows, positions);
+      const auto before = options.rowIds ? withoutRowIds(*moved) : moved;
+      auto after = change && !positions.empty() ? change(before) : nullptr;
       if (changes_) {
         changes_->write(before, change ? kChangePreimage : kChangeDelete);
         if (after) changes_->write(after, kChangePostimage);
       }
+      if (after && options.rowIds) after = withRowIdsOf(*moved, *after);
       std::shared_ptr<arrow::RecordBatch> written = after;
       if (withOthers) {
         const std::vector<int64_t> live = part->liveRows();
@@ -205,11 +209,11 @@ TableEdit::TableEdit(const Snapshot& snapshot, RowEdit edit, const CancellationT
       edit_(std::move(edit)),
       cancellation_(cancellation),
       readLayout_(makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema())),
-      writeLayout_(makeDataFileLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol())),
+      tableFiles_(makeDataFileLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol())),
+      changedFiles_(edit_.change ? movedRowsLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol())
+                                 : tableFiles_),
       vectors_(RowRemoval::usesVectors(snapshot)),
-      changeFeed_(tableFlag(snapshot.metadata(), kEnableChangeDataFeed)) {
-  if (edit_.change) refuseMovedRows(snapshot.metadata(), "UPDATE");
-}
+      changeFeed_(tableFlag(snapshot.metadata(), kEnableChangeDataFeed)) {}
 
 TableEdit::~TableEdit() {
   discard();

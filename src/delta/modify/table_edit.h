@@ -40,12 +40,13 @@ using RunTasks = std::function<void(int count, const std::function<void(int)>& t
 // One edit over one snapshot. Files that go whole, and are known to by their partitions, are not read. Any
 // other is read in batches, its condition's columns first, and only a file with rows to edit is read again or
 // written; what is held is a bitmap a touched file and the actions. With deletion vectors no row is copied
-// that does not change; without them a touched file's rows are written anew, in their order. The table's
+// that does not change; without them a touched file's rows are written anew, in their order. Where the table
+// tracks rows, they keep their ids, and those that do not change the version that changed them last. The
 // change feed is written where its property is on. The edit's own files are taken away again unless a commit
 // may name them.
 class TableEdit {
  public:
-  // `cancellation` outlives the edit, null: none.
+  // `cancellation` outlives the edit, null: none. Throws as movedRowsLayout where rows are to change.
   TableEdit(const Snapshot& snapshot, RowEdit edit, const CancellationToken* cancellation);
   ~TableEdit();
   TableEdit(const TableEdit&) = delete;
@@ -75,7 +76,8 @@ class TableEdit {
   RowEdit edit_;
   const CancellationToken* cancellation_;
   TableLayoutPtr readLayout_;
-  DataFileLayout writeLayout_;
+  DataFileLayout tableFiles_;    // the table's own columns
+  DataFileLayout changedFiles_;  // with row ids where the table tracks rows
   bool vectors_;
   bool changeFeed_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -1,6 +1,7 @@
 #include "delta/scan/data_file_reader.h"
 
 #include <arrow/array.h>
+#include <arrow/array/builder_primitive.h>
 #include <arrow/compute/api_vector.h>
 #include <arrow/record_batch.h>
 #include <arrow/scalar.h>
@@ -33,6 +34,26 @@ std::shared_ptr<arrow::Array> positionsInFile(int64_t first, const arrow::Int64A
   return std::make_shared<arrow::Int64Array>(count, arrow::Buffer::FromVector(std::move(positions)));
 }
 
+// Each row's stored value (`stored` may be null), else the file's own: `base`, with the row's place added
+// where `positions` are given.
+std::shared_ptr<arrow::Array> storedOr(const std::shared_ptr<arrow::Array>& stored,
+                                       std::optional<int64_t> base, const arrow::Int64Array* positions,
+                                       int64_t rows) {
+  const auto* values = static_cast<const arrow::Int64Array*>(stored.get());
+  arrow::Int64Builder builder;
+  throwIfFailed(builder.Reserve(rows));
+  for (int64_t row = 0; row < rows; ++row) {
+    if (values && values->IsValid(row)) {
+      builder.UnsafeAppend(values->Value(row));
+    } else if (base) {
+      builder.UnsafeAppend(*base + (positions ? positions->Value(row) : 0));
+    } else {
+      builder.UnsafeAppendNull();
+    }
+  }
+  return valueOrThrow(builder.Finish());
+}
+
 }  // namespace
 
 DataFileReader::DataFileReader(TableLayoutPtr layout, AddFile file, DataFileReadOptions options)
@@ -55,6 +76,15 @@ DataFileReader::DataFileReader(TableLayoutPtr layout, AddFile file, DataFileRead
     }
   }
   if (options_.rowPositions) logical.push_back({"row_index", longType(), false, ""});
+  if (options_.rowIds) {
+    logical.push_back({"row_id", longType(), true, ""});
+    logical.push_back({"row_commit_version", longType(), true, ""});
+  }
+  if (options_.rowIds && layout_->rowIds) {
+    storedRowIds_ = static_cast<int>(stored.size());
+    stored.push_back({layout_->rowIds->rowId, longType(), true, ""});
+    stored.push_back({layout_->rowIds->rowCommitVersion, longType(), true, ""});
+  }
   schema_ = toArrowSchema(*DataType::structOf(std::move(logical)));
   if (file_.deletionVector && !options_.onlyRows)
     deleted_ = readDeletionVector(layout_->table, *file_.deletionVector, [this](std::string_view address) {
@@ -93,7 +123,7 @@ std::shared_ptr<arrow::RecordBatch> DataFileReader::next() {
                  arrow::compute::Take(rows, wanted->data(), arrow::compute::TakeOptions::NoBoundsCheck()))
                  .record_batch();
     }
-    return assemble(*rows, options_.rowPositions
+    return assemble(*rows, options_.rowPositions || options_.rowIds
                                ? positionsInFile(batch.firstRowIndex, wanted.get(), rows->num_rows())
                                : nullptr);
   }
@@ -112,7 +142,15 @@ std::shared_ptr<arrow::RecordBatch> DataFileReader::assemble(
     THALWEG_ASSERT(data != nullptr);
     columns.push_back(arrow::MakeArray(data));
   }
-  if (positions) columns.push_back(positions);
+  if (options_.rowPositions) columns.push_back(positions);
+  if (options_.rowIds) {
+    const auto storedColumn = [&](int index) {
+      return storedRowIds_ < 0 ? nullptr : stored.column(storedRowIds_ + index);
+    };
+    const auto& places = static_cast<const arrow::Int64Array&>(*positions);
+    columns.push_back(storedOr(storedColumn(0), file_.baseRowId, &places, stored.num_rows()));
+    columns.push_back(storedOr(storedColumn(1), file_.defaultRowCommitVersion, nullptr, stored.num_rows()));
+  }
   return arrow::RecordBatch::Make(schema_, stored.num_rows(), std::move(columns));
 }
 

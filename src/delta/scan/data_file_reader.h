@@ -23,6 +23,9 @@ struct DataFileReadOptions {
   std::shared_ptr<const DeletedRows> onlyRows = nullptr;
   // One more column at the end, `row_index`: each row's position in the file (long).
   bool rowPositions = false;
+  // Two more, after that one: `row_id` and `row_commit_version` (long), as files of tables that track rows
+  // have them; null where nothing says what they are.
+  bool rowIds = false;
 };
 
 // Partition columns are filled in from the log, columns that the file lacks are null, rows of its deletion
@@ -46,6 +49,7 @@ class DataFileReader {
   std::vector<int>
       storedColumns_;  // per wanted column: its place among the stored ones, −1 for partition columns
   std::vector<std::shared_ptr<arrow::Scalar>> partitionValues_;  // per wanted column; null for stored ones
+  int storedRowIds_ = -1;  // the place of stored row ids, their versions next to it; −1: none
   std::shared_ptr<const DeletedRows> deleted_;
   std::unique_ptr<ParquetFileReader> reader_;
 };

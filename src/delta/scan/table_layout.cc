@@ -37,6 +37,7 @@ TableLayoutPtr makeTableLayout(Location table, const Metadata& metadata, SchemaP
   layout->physicalSchema = physicalSchema(schema, layout->mapping);
   layout->schema = std::move(schema);
   layout->partitionColumns = metadata.partitionColumns;
+  layout->rowIds = rowIdColumns(metadata);
   layout->resolve = std::move(resolve);
   return layout;
 }

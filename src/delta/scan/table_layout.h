@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "delta/actions/actions.h"
 #include "delta/files/column_mapping.h"
+#include "delta/files/row_tracking.h"
 #include "delta/scan/deletion_vector.h"
 #include "storage/file_system.h"
 #include "types/data_type.h"
@@ -20,6 +22,7 @@ struct TableLayout {
   SchemaPtr physicalSchema;  // same shape
   std::vector<std::string> partitionColumns;
   ColumnMappingMode mapping = ColumnMappingMode::None;
+  std::optional<RowIdColumns> rowIds;  // where files keep ids of moved rows
   // For absolute addresses outside the table (shallow clones); empty: they are refused.
   AddressResolver resolve;
 

@@ -1,6 +1,8 @@
 #include "delta/scan/value_bounds.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include <arrow/array.h>
 #include <arrow/scalar.h>
@@ -29,9 +31,13 @@ OrderedValue statisticOf(const nlohmann::json& value, const DataType& type, bool
     case TypeId::Double: {
       // Infinities and NaN are texts: no bound that could prune.
       if (!value.is_number()) return {};
-      // A float's shortest text may be below or above the float itself when read as a double.
-      if (type.id() == TypeId::Float) return double{value.get<float>()};
-      return value.get<double>();
+      // A float's shortest text may be below or above the float itself when read as a double. A column of
+      // doubles may have been one of floats when the text was written.
+      const auto number = value.get<double>();
+      const bool fits = std::abs(number) <= std::numeric_limits<float>::max();
+      const double asFloat = fits ? double{static_cast<float>(number)} : number;
+      if (type.id() == TypeId::Float) return asFloat;
+      return isMax ? std::max(number, asFloat) : std::min(number, asFloat);
     }
     case TypeId::String:
       return value.is_string() ? OrderedValue(value.get<std::string>()) : OrderedValue();

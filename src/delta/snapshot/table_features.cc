@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "common/options.h"
+#include "delta/snapshot/type_widening.h"
 
 namespace thalweg::delta {
 namespace {
@@ -50,7 +51,6 @@ struct Feature {
 
 // The texts are the names of properties; arrays, for they are template arguments.
 constexpr char kEnableRowTracking[] = "delta.enableRowTracking";
-constexpr char kEnableTypeWidening[] = "delta.enableTypeWidening";
 constexpr char kEnableVariantShredding[] = "delta.enableVariantShredding";
 constexpr char kEnableIcebergCompatV1[] = "delta.enableIcebergCompatV1";
 constexpr char kEnableIcebergCompatV2[] = "delta.enableIcebergCompatV2";
@@ -95,7 +95,8 @@ constexpr Feature kFeatures[] = {
        return policy && equalsIgnoreCase(*policy, "v2");
      }},
     {"vacuumProtocolCheck", true, 0, 0, true, Write::Yes, nullptr},
-    {"typeWidening", true, 0, 0, true, Write::No, switchedOn<kEnableTypeWidening>},
+    {"typeWidening", true, 0, 0, true, Write::Yes,
+     [](const Metadata& m) { return tableFlag(m, kEnableTypeWidening); }},
     {"typeWidening-preview", true, 0, 0, true, Write::No, nullptr},
     {"variantType-preview", true, 0, 0, true, Write::No, nullptr},
     {"variantShredding", true, 0, 0, true, Write::No, switchedOn<kEnableVariantShredding>},
@@ -293,13 +294,6 @@ void checkRemovesRows(const Metadata& metadata, std::string_view table) {
       "The Delta table " + std::string(table) +
           " takes appends only: its property delta.appendOnly is true. Unset it to change or delete rows.",
       {{"table_name", std::string(table)}, {"config", std::string(kAppendOnly)}});
-}
-
-void refuseMovedRows(const Metadata& metadata, std::string_view operation) {
-  if (!tableFlag(metadata, kRowTracking)) return;
-  throw unsupported(
-      std::string(operation) +
-      ", which moves rows to other files, on a Delta table with row tracking (delta.enableRowTracking)");
 }
 
 namespace {

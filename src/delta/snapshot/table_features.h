@@ -49,10 +49,6 @@ void checkWritable(const Protocol& protocol, const Metadata& metadata, std::stri
 // Throws Error DELTA_CANNOT_MODIFY_APPEND_ONLY where the table's property says that rows stay.
 void checkRemovesRows(const Metadata& metadata, std::string_view table);
 
-// Throws unsupported() where the table promises that rows keep their ids: who moves rows to other files would
-// have to carry them along. `operation` names who.
-void refuseMovedRows(const Metadata& metadata, std::string_view operation);
-
 // Properties that ask for features or versions and are not kept: "delta.feature.<name>" = "supported".
 inline constexpr std::string_view kFeaturePrefix = "delta.feature.";
 inline constexpr std::string_view kMinReaderVersion = "delta.minReaderVersion";

@@ -1,5 +1,5 @@
 // Columns whose type was widened (the features typeWidening and typeWidening-preview): which changes a reader
-// can undo.
+// can undo, and how a schema says what was changed.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,26 @@
 
 namespace thalweg::delta {
 
+// Lets a table's types be widened; what was widened stays so when it is switched off.
+inline constexpr std::string_view kEnableTypeWidening = "delta.enableTypeWidening";
+
 // Whether values stored under `from` can be read as `to` by the protocol's list: wider integers, float to
 // double, integers of 32 bits to double, decimals with as many digits on both sides, integers to decimals
 // that hold all of them, date to timestamp_ntz.
 bool isSupportedTypeChange(const DataType& from, const DataType& to);
+
+// Whether a write whose rows have `to` may widen a column of `from` by itself: such changes within a family
+// of types only (integers, floating-point numbers, decimals, dates).
+bool widensByItself(const DataType& from, const DataType& to);
+
+// Whether some type of `to`, at any depth, differs from `from`'s in its place (fields by name, added ones
+// aside).
+bool changesTypes(const DataType& from, const DataType& to);
+
+// `to` is `from` with some types that are not nested exchanged, and columns added: each exchange is recorded
+// in delta.typeChanges of the field that it lies in, after earlier ones. Throws Error
+// DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA for one that no reader could undo.
+SchemaPtr withRecordedTypeChanges(const Schema& from, const SchemaPtr& to);
 
 // Reads the field metadata delta.typeChanges at every depth. Throws Error
 // DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA naming the column, DELTA_STATE_RECOVER_ERROR where it is no list of

@@ -8,11 +8,15 @@
 #include "common/error.h"
 #include "common/uuid.h"
 #include "delta/files/column_mapping.h"
+#include "delta/files/dependent_rules.h"
+#include "delta/files/partition_values.h"
 #include "delta/files/partitioned_writer.h"
+#include "delta/files/row_tracking.h"
 #include "delta/maintain/compaction.h"
 #include "delta/modify/change_writer.h"
 #include "delta/snapshot/clustering.h"
 #include "delta/snapshot/table_features.h"
+#include "delta/snapshot/type_widening.h"
 #include "storage/uri_path.h"
 #include "types/column_metadata.h"
 #include "types/schema_json.h"
@@ -50,7 +54,9 @@ DeltaWriteOptions DeltaWriteOptions::parse(const Options& options, std::vector<s
   if (!parsed.dynamicOverwrite && !equalsIgnoreCase(overwriteMode, "static")) {
     throw Error("DELTA_ILLEGAL_OPTION",
                 "'" + overwriteMode + "' is no partitionOverwriteMode: STATIC and DYNAMIC are.",
-                {{"name", "partitionOverwriteMode"}, {"input", overwriteMode}, {"explain", "must be 'STATIC' or 'DYNAMIC'"}});
+                {{"name", "partitionOverwriteMode"},
+                 {"input", overwriteMode},
+                 {"explain", "must be 'STATIC' or 'DYNAMIC'"}});
   }
   parsed.maxRecordsPerFile = options.getLong("maxRecordsPerFile").value_or(0);
   parsed.userMetadata = options.get("userMetadata");
@@ -199,9 +205,11 @@ void DeltaWrite::settleSchema() {
   if (!snapshot_ || replacesSchema() || request_.newTable) return settleNewSchema(rules);
   metadata_ = snapshot_->metadata();
   rules.columnMapping = delta::columnMappingMode(metadata_) != delta::ColumnMappingMode::None;
+  rules.widenTypes = delta::tableFlag(metadata_, delta::kEnableTypeWidening);
   settlePartitioning(metadata_);
   plan_ = delta::planWriteSchema(*snapshot_->schema(), *request_.schema, rules);
   if (!plan_.schemaChanged) return;
+  if (engine_.expressions) delta::checkWidenedColumns(metadata_, *plan_.tableSchema, *engine_.expressions);
   metadata_.schemaString = toSchemaJson(*plan_.tableSchema);
   delta::assignColumnMapping(&metadata_, delta::PhysicalNames::Generated);
   plan_.tableSchema = metadata_.schema();
@@ -224,13 +232,7 @@ void DeltaWrite::settleNewSchema(delta::WriteSchemaOptions rules) {
   // Without vectors every changed row would rewrite its file.
   if (!snapshot_ && request_.upsertKey)
     metadata_.configuration.emplace(delta::kEnableDeletionVectors, "true");
-  if (delta::tableFlag(metadata_, delta::kRowTracking)) {
-    // Where later writers put the ids of rows that they move.
-    auto& properties = metadata_.configuration;
-    properties.emplace("delta.rowTracking.materializedRowIdColumnName", "_row-id-col-" + randomUuid());
-    properties.emplace("delta.rowTracking.materializedRowCommitVersionColumnName",
-                       "_row-commit-version-col-" + randomUuid());
-  }
+  delta::nameRowIdColumns(&metadata_);
   rules.columnMapping = delta::columnMappingMode(metadata_) != delta::ColumnMappingMode::None;
   const bool declared = request_.newTable && request_.newTable->declared;
   SchemaPtr schema = delta::newTableSchema(*request_.schema, options_.partitionBy, rules);
@@ -343,17 +345,21 @@ void DeltaWrite::planAppend(delta::Transaction& transaction) {
 void DeltaWrite::planOverwrite(delta::Transaction& transaction, int64_t now) {
   delta::RemovalMetrics removal;
   const auto partitions = std::make_shared<std::set<delta::PartitionValues>>();
+  const auto columns = delta::storedPartitionColumns(layout_);
+  const auto isReplaced = [partitions, columns](const delta::AddFile& file) {
+    return partitions->contains(delta::canonicalPartitionValues(file.partitionValues, columns));
+  };
   if (options_.dynamicOverwrite) {
-    for (const delta::AddFile& file : files_) partitions->insert(file.partitionValues);
-    transaction.readMatching(
-        [partitions](const delta::AddFile& file) { return partitions->contains(file.partitionValues); });
+    for (const delta::AddFile& file : files_)
+      partitions->insert(delta::canonicalPartitionValues(file.partitionValues, columns));
+    transaction.readMatching(isReplaced);
   } else {
     transaction.readWholeTable();
   }
   if (snapshot_) {
     snapshot_->files().forEachLive([&](const delta::FileRecord& record) {
       const delta::AddFile file = record.toAdd();
-      if (options_.dynamicOverwrite && !partitions->contains(file.partitionValues)) return;
+      if (options_.dynamicOverwrite && !isReplaced(file)) return;
       transaction.remove(delta::removalOf(file, now));
       ++removal.numRemovedFiles;
       removal.numRemovedBytes += file.size;

@@ -42,9 +42,7 @@ DeltaFileReader::DeltaFileReader(DeltaScanPtr scan, const delta::ChangedFile& fi
       columns_.push_back({storedColumn(column), nullptr});
     } else if (column == scan_->metadataColumn()) {
       options.rowPositions = true;
-      if (scan_->storedRowId >= 0) rowIds_ = storedColumn(scan_->storedRowId);
-      if (scan_->storedRowCommitVersion >= 0)
-        rowCommitVersions_ = storedColumn(scan_->storedRowCommitVersion);
+      options.rowIds = scan_->rowTracking;
       columns_.push_back({});
     } else if (change == 0) {
       if (file.changeType) {
@@ -83,11 +81,12 @@ std::shared_ptr<arrow::RecordBatch> DeltaFileReader::next() {
     } else if (column.constant) {
       columns.push_back(valueOrThrow(arrow::MakeArrayFromScalar(*column.constant, rows)));
     } else {
-      const RowTrackingColumns stored{rowIds_ < 0 ? nullptr : batch->column(rowIds_),
-                                      rowCommitVersions_ < 0 ? nullptr : batch->column(rowCommitVersions_)};
-      columns.push_back(deltaMetadataArray(delta::locateFile(*scan_->layout, file_.path), file_,
-                                           batch->column(batch->num_columns() - 1), stored,
-                                           scan_->rowTracking));
+      auto next = static_cast<int>(layoutColumns_.size());
+      const auto positions = batch->column(next++);
+      std::optional<TrackedRows> tracked;
+      if (scan_->rowTracking) tracked = TrackedRows{batch->column(next), batch->column(next + 1)};
+      columns.push_back(
+          deltaMetadataArray(delta::locateFile(*scan_->layout, file_.path), file_, positions, tracked));
     }
   }
   return arrow::RecordBatch::Make(schema_, rows, std::move(columns));

@@ -36,8 +36,6 @@ class DeltaFileReader {
   std::vector<int> layoutColumns_;  // what is read of the file
   std::vector<Column> columns_;     // a request's column each
   std::shared_ptr<arrow::Schema> schema_;
-  int rowIds_ = -1;
-  int rowCommitVersions_ = -1;
   std::optional<delta::DataFileReader> reader_;  // none where no row counts
 };
 

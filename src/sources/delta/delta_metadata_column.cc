@@ -18,25 +18,6 @@ std::shared_ptr<arrow::Array> longs(std::optional<int64_t> value, int64_t rows) 
   return repeated(arrow::Int64Scalar(*value), rows);
 }
 
-// Each row's stored value, else the file's own: a constant, or its first value and the row's place.
-std::shared_ptr<arrow::Array> storedOr(const std::shared_ptr<arrow::Array>& stored,
-                                       std::optional<int64_t> base, const arrow::Int64Array* positions,
-                                       int64_t rows) {
-  const auto* values = stored ? &static_cast<const arrow::Int64Array&>(*stored) : nullptr;
-  arrow::Int64Builder builder;
-  throwIfFailed(builder.Reserve(rows));
-  for (int64_t row = 0; row < rows; ++row) {
-    if (values && values->IsValid(row)) {
-      builder.UnsafeAppend(values->Value(row));
-    } else if (base) {
-      builder.UnsafeAppend(*base + (positions ? positions->Value(row) : 0));
-    } else {
-      builder.UnsafeAppendNull();
-    }
-  }
-  return valueOrThrow(builder.Finish());
-}
-
 }  // namespace
 
 DataTypePtr deltaMetadataType(bool rowTracking) {
@@ -54,9 +35,9 @@ DataTypePtr deltaMetadataType(bool rowTracking) {
 
 std::shared_ptr<arrow::Array> deltaMetadataArray(const Location& location, const delta::AddFile& file,
                                                  const std::shared_ptr<arrow::Array>& positions,
-                                                 const RowTrackingColumns& stored, bool rowTracking) {
+                                                 const std::optional<TrackedRows>& tracked) {
   const int64_t rows = positions->length();
-  const auto type = toArrowType(*deltaMetadataType(rowTracking));
+  const auto type = toArrowType(*deltaMetadataType(tracked.has_value()));
   const std::string uri = shortFileUri(*location.fileSystem, location.path);
   const auto timeType = toArrowType(*timestampType());
   arrow::ArrayVector columns = {
@@ -66,13 +47,12 @@ std::shared_ptr<arrow::Array> deltaMetadataArray(const Location& location, const
       longs(0, rows),
       longs(file.size, rows),
       repeated(arrow::TimestampScalar(file.modificationTime * 1000, timeType), rows)};
-  if (rowTracking) {
-    const auto& places = static_cast<const arrow::Int64Array&>(*positions);
+  if (tracked) {
     columns.push_back(positions);
-    columns.push_back(storedOr(stored.rowIds, file.baseRowId, &places, rows));
+    columns.push_back(tracked->rowIds);
     columns.push_back(longs(file.baseRowId, rows));
     columns.push_back(longs(file.defaultRowCommitVersion, rows));
-    columns.push_back(storedOr(stored.rowCommitVersions, file.defaultRowCommitVersion, nullptr, rows));
+    columns.push_back(tracked->rowCommitVersions);
   }
   return std::make_shared<arrow::StructArray>(type, rows, std::move(columns));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include <arrow/type_fwd.h>
@@ -19,16 +20,15 @@ inline constexpr std::string_view kDeltaMetadataColumn = "_metadata";
 // order, nothing nullable, the bracketed ones of tables with row tracking.
 DataTypePtr deltaMetadataType(bool rowTracking);
 
-// What the columns of a batch say; null arrays where the file has no such column.
-struct RowTrackingColumns {
+// What is known of each of a batch's rows (long).
+struct TrackedRows {
   std::shared_ptr<arrow::Array> rowIds;
   std::shared_ptr<arrow::Array> rowCommitVersions;
 };
 
-// Of rows of one file. `positions` are their places in it (long). An id is the one stored with the row, else
-// the file's first id and the row's place.
+// Of rows of one file. `positions` are their places in it (long); `tracked` of tables with row tracking.
 std::shared_ptr<arrow::Array> deltaMetadataArray(const Location& location, const delta::AddFile& file,
                                                  const std::shared_ptr<arrow::Array>& positions,
-                                                 const RowTrackingColumns& stored, bool rowTracking);
+                                                 const std::optional<TrackedRows>& tracked);
 
 }  // namespace thalweg

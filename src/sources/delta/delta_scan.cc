@@ -57,15 +57,6 @@ class DeltaSplit final : public Split {
   size_t last_;
 };
 
-// The column in which files of the table keep ids of rows that were moved, or −1.
-int addStored(std::vector<StructField>& stored, int tableColumns, const delta::Metadata& metadata,
-              std::string_view property) {
-  const auto name = delta::tableProperty(metadata, property);
-  if (!name) return -1;
-  stored.push_back({*name, longType(), true, ""});
-  return tableColumns + static_cast<int>(stored.size()) - 1;
-}
-
 }  // namespace
 
 std::vector<StructField> changeColumns() {
@@ -92,12 +83,6 @@ DeltaScanPtr DeltaScan::make(const delta::TableLayoutPtr& table, const delta::Me
   const bool taken = table->schema->fieldIndex(kDeltaMetadataColumn, /*caseSensitive=*/false) >= 0;
   if (columns == Columns::TableAndMetadata && !taken) {
     scan->rowTracking = delta::tableFlag(metadata, delta::kRowTracking);
-    if (scan->rowTracking) {
-      scan->storedRowId =
-          addStored(stored, scan->tableColumns, metadata, "delta.rowTracking.materializedRowIdColumnName");
-      scan->storedRowCommitVersion = addStored(stored, scan->tableColumns, metadata,
-                                               "delta.rowTracking.materializedRowCommitVersionColumnName");
-    }
     fields.push_back({std::string(kDeltaMetadataColumn), deltaMetadataType(scan->rowTracking), false, ""});
   }
   scan->layout = stored.empty() ? table : delta::withStoredColumns(*table, stored);

@@ -32,8 +32,6 @@ struct DeltaScan {
   // The table's columns and after them those that its files may have besides, by their indexes; −1: none.
   delta::TableLayoutPtr layout;
   int storedChangeType = -1;
-  int storedRowId = -1;
-  int storedRowCommitVersion = -1;
 
   int metadataColumn() const {
     return visibleColumns < static_cast<int>(schema->fields().size()) ? visibleColumns : -1;
