@@ -1,5 +1,6 @@
 // ALTER TABLE and ALTER VIEW: which statement it is.
 #include "commands/alter_columns.h"
+#include "commands/drop_feature.h"
 #include "commands/statements.h"
 #include "commands/table_properties.h"
 #include "commands/table_target.h"
@@ -38,7 +39,7 @@ CommandResult run(const sql::AlterTable& statement, CommandSession& session) {
   } else if (statement.kind == Kind::ClusterBy) {
     alterClustering(statement, session);
   } else if (statement.kind == Kind::DropFeature) {
-    throw unsupported("ALTER TABLE DROP FEATURE " + statement.constraint);
+    dropFeature(statement, session);
   } else if (statement.kind == Kind::SetLocation) {
     throw unsupported("ALTER TABLE SET LOCATION");
   } else {

@@ -186,6 +186,7 @@ void Transaction::assignRowIds() {
   stampedFiles_.clear();
   rowTracking_.reset();
   if (!supportsFeature(protocol(), kRowTrackingFeature)) return;
+  if (tableFlag(metadata(), "delta.rowTrackingSuspended")) return;
   int64_t mark = head_ ? rowIdHighWaterMark(*head_) : -1;
   const int64_t before = mark;
   stampedFiles_ = files_;
@@ -350,7 +351,7 @@ Committed Transaction::finish(int64_t version) {
   try {
     snapshot = snapshotAfter(version, actions_);
     log_->offer(snapshot);
-    runPostCommit(*log_, snapshot);
+    runPostCommit(log_, snapshot);
   } catch (const std::exception& error) {
     logWarn("version {} of the Delta table {} is committed, but what follows a commit failed: {}", version,
             log_->table().path, error.what());

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include <arrow/array.h>
-#include <arrow/table.h>
+#include <arrow/record_batch.h>
 
 #include "common/error.h"
 #include "delta/log/arrow_struct.h"
@@ -19,12 +19,12 @@ const std::vector<std::string>& wantedColumns() {
   static const std::vector<std::string> kColumns = [] {
     std::vector<std::string> columns = {"txn", "metaData", "protocol", "domainMetadata", "sidecar"};
     for (const char* field :
-         {"path", "partitionValues", "size", "modificationTime", "dataChange", "stats", "tags",
+         {"path", "partitionValues", "size", "modificationTime", "stats", "tags",
           "deletionVector", "baseRowId", "defaultRowCommitVersion", "clusteringProvider"}) {
       columns.push_back(std::string("add.") + field);
     }
     for (const char* field :
-         {"path", "deletionTimestamp", "dataChange", "extendedFileMetadata", "partitionValues", "size",
+         {"path", "deletionTimestamp", "extendedFileMetadata", "partitionValues", "size",
           "deletionVector", "baseRowId", "defaultRowCommitVersion"}) {
       columns.push_back(std::string("remove.") + field);
     }
@@ -97,25 +97,32 @@ class AddColumn {
         rowCommitVersion_(column.number("defaultRowCommitVersion")),
         clusteringProvider_(column.text("clusteringProvider")) {}
 
-  std::optional<AddFile> at(int64_t row) const {
-    auto path = path_.at(row);
-    if (column_.isNull(row) || !path) return std::nullopt;
-    AddFile add;
-    add.path = std::move(*path);
-    add.partitionValues = partitionValues_.at(row);
-    add.size = size_.at(row).value_or(0);
-    add.modificationTime = modificationTime_.at(row).value_or(0);
-    add.dataChange = false;
-    add.stats = stats_.at(row);
-    add.tags = withoutNulls(tags_.at(row));
-    add.deletionVector = deletionVector_.at(row);
-    add.baseRowId = baseRowId_.at(row);
-    add.defaultRowCommitVersion = rowCommitVersion_.at(row);
-    add.clusteringProvider = clusteringProvider_.at(row);
-    return add;
+  // False where the row has no add.
+  bool read(int64_t row, FileFields& fields) const {
+    const auto path = path_.viewAt(row);
+    if (column_.isNull(row) || !path) return false;
+    fields.clear();
+    fields.path = *path;
+    partitionValues_.viewAt(row, fields.partitionValues);
+    fields.size = size_.at(row).value_or(0);
+    fields.time = modificationTime_.at(row).value_or(0);
+    fields.stats = stats_.viewAt(row);
+    readTags(row, fields);
+    fields.deletionVector = deletionVector_.at(row);
+    fields.baseRowId = baseRowId_.at(row);
+    fields.defaultRowCommitVersion = rowCommitVersion_.at(row);
+    fields.clusteringProvider = clusteringProvider_.viewAt(row);
+    return true;
   }
 
  private:
+  void readTags(int64_t row, FileFields& fields) const {
+    if (tags_.isNull(row)) return;
+    std::vector<std::pair<std::string_view, std::optional<std::string_view>>> tags;
+    tags_.viewAt(row, tags);
+    for (const auto& [key, value] : tags) fields.tags.emplace_back(key, value.value_or(""));
+  }
+
   StructColumn column_;
   TextColumn path_;
   TextMapColumn partitionValues_;
@@ -142,20 +149,22 @@ class RemoveColumn {
         baseRowId_(column.number("baseRowId")),
         rowCommitVersion_(column.number("defaultRowCommitVersion")) {}
 
-  std::optional<RemoveFile> at(int64_t row) const {
-    auto path = path_.at(row);
-    if (column_.isNull(row) || !path) return std::nullopt;
-    RemoveFile remove;
-    remove.path = std::move(*path);
-    remove.deletionTimestamp = deletionTimestamp_.at(row);
-    remove.dataChange = false;
-    remove.extendedFileMetadata = extendedFileMetadata_.at(row);
-    if (!partitionValues_.isNull(row)) remove.partitionValues = partitionValues_.at(row);
-    remove.size = size_.at(row);
-    remove.deletionVector = deletionVector_.at(row);
-    remove.baseRowId = baseRowId_.at(row);
-    remove.defaultRowCommitVersion = rowCommitVersion_.at(row);
-    return remove;
+  // False where the row has no remove.
+  bool read(int64_t row, FileFields& fields) const {
+    const auto path = path_.viewAt(row);
+    if (column_.isNull(row) || !path) return false;
+    fields.clear();
+    fields.isAdd = false;
+    fields.path = *path;
+    fields.time = deletionTimestamp_.at(row);
+    fields.extendedFileMetadata = extendedFileMetadata_.at(row);
+    fields.hasPartitionValues = !partitionValues_.isNull(row);
+    partitionValues_.viewAt(row, fields.partitionValues);
+    fields.size = size_.at(row);
+    fields.deletionVector = deletionVector_.at(row);
+    fields.baseRowId = baseRowId_.at(row);
+    fields.defaultRowCommitVersion = rowCommitVersion_.at(row);
+    return true;
   }
 
  private:
@@ -247,49 +256,46 @@ void readSidecars(const arrow::RecordBatch& batch, const SidecarSink& sidecars) 
   }
 }
 
-// Batches of both tables end at the same rows only by accident: rows of the second are found by their number.
+// The statistics of rows that have no JSON; read when the first of them is met.
 class ParsedStats {
  public:
   ParsedStats(FileSystem& fileSystem, const std::string& path)
-      : table_(readParquetTable(fileSystem, path, {"add.stats_parsed"})) {
-    if (const auto column = table_->GetColumnByName("add")) chunks_ = column->chunks();
-  }
+      : stream_(fileSystem, path, {"add.stats_parsed"}) {}
 
   // Rows are asked for in rising order.
   std::optional<std::string> at(int64_t row) {
-    while (chunk_ < chunks_.size() && row - firstRow_ >= chunks_[chunk_]->length()) {
-      firstRow_ += chunks_[chunk_++]->length();
-      stats_.reset();
+    while (!stats_ || row - firstRow_ >= numRows_) {
+      firstRow_ += numRows_;
+      const auto batch = stream_.next();
+      if (!batch) return std::nullopt;
+      numRows_ = batch->num_rows();
+      stats_ = StructColumn(batch->GetColumnByName("add"), "add").member("stats_parsed");
+      if (!stats_) return std::nullopt;
     }
-    if (chunk_ >= chunks_.size()) return std::nullopt;
-    if (!stats_) stats_ = StructColumn(chunks_[chunk_], "add").member("stats_parsed");
-    return stats_ ? parsedStatsToJson(*stats_, row - firstRow_) : std::nullopt;
+    return parsedStatsToJson(*stats_, row - firstRow_);
   }
 
  private:
-  std::shared_ptr<arrow::Table> table_;
-  arrow::ArrayVector chunks_;
+  ParquetColumnStream stream_;
   std::shared_ptr<arrow::Array> stats_;
-  size_t chunk_ = 0;
   int64_t firstRow_ = 0;
+  int64_t numRows_ = 0;
 };
 
 class ParquetCheckpointFile {
  public:
-  ParquetCheckpointFile(FileSystem& fileSystem, std::string path, const ActionSink& sink,
-                        const SidecarSink& sidecars)
-      : fileSystem_(fileSystem), path_(std::move(path)), sink_(sink), sidecars_(sidecars) {}
+  ParquetCheckpointFile(FileSystem& fileSystem, std::string path, const ActionSink& actions,
+                        const FileSink& files, const SidecarSink& sidecars)
+      : fileSystem_(fileSystem),
+        path_(std::move(path)),
+        actions_(actions),
+        files_(files),
+        sidecars_(sidecars) {}
 
   void read() {
-    const auto table = readParquetTable(fileSystem_, path_, wantedColumns());
-    arrow::TableBatchReader batches(*table);
+    ParquetColumnStream stream(fileSystem_, path_, wantedColumns());
     int64_t firstRow = 0;
-    while (true) {
-      std::shared_ptr<arrow::RecordBatch> batch;
-      const arrow::Status status = batches.ReadNext(&batch);
-      if (!status.ok())
-        throw Error("DELTA_STATE_RECOVER_ERROR", "The checkpoint " + path_ + ": " + status.ToString());
-      if (!batch) return;
+    while (const auto batch = stream.next()) {
       readBatch(*batch, firstRow);
       firstRow += batch->num_rows();
     }
@@ -297,19 +303,20 @@ class ParquetCheckpointFile {
 
  private:
   void readBatch(const arrow::RecordBatch& batch, int64_t firstRow) {
-    readProtocol(batch, sink_);
-    readMetadata(batch, sink_);
-    readTransactions(batch, sink_);
-    readDomains(batch, sink_);
+    readProtocol(batch, actions_);
+    readMetadata(batch, actions_);
+    readTransactions(batch, actions_);
+    readDomains(batch, actions_);
     readSidecars(batch, sidecars_);
     const AddColumn adds(columnOf(batch, "add"));
     const RemoveColumn removes(columnOf(batch, "remove"));
     for (int64_t row = 0; row < batch.num_rows(); ++row) {
-      if (auto add = adds.at(row)) {
-        if (!add->stats) add->stats = parsedStats(firstRow + row);
-        sink_(std::move(*add));
+      if (adds.read(row, fields_)) {
+        const auto stats = fields_.stats ? std::nullopt : parsedStats(firstRow + row);
+        if (stats) fields_.stats = *stats;
+        files_(fields_);
       }
-      if (auto remove = removes.at(row)) sink_(std::move(*remove));
+      if (removes.read(row, fields_)) files_(fields_);
     }
   }
 
@@ -320,19 +327,21 @@ class ParquetCheckpointFile {
 
   FileSystem& fileSystem_;
   std::string path_;
-  const ActionSink& sink_;
+  const ActionSink& actions_;
+  const FileSink& files_;
   const SidecarSink& sidecars_;
   std::optional<ParsedStats> parsedStats_;
+  FileFields fields_;
 };
 
-void readFile(FileSystem& fileSystem, const std::string& path, const ActionSink& sink,
+void readFile(FileSystem& fileSystem, const std::string& path, const ActionSink& actions, const FileSink& files,
               const SidecarSink& sidecars) {
   if (path.ends_with(".json")) {
-    readActions(fileSystem.readAll(path), path, sink, sidecars);
+    readActions(fileSystem.readAll(path), path, actions, sidecars);
     return;
   }
   try {
-    ParquetCheckpointFile(fileSystem, path, sink, sidecars).read();
+    ParquetCheckpointFile(fileSystem, path, actions, files, sidecars).read();
   } catch (const Error& error) {
     // What is wrong with a column is found where no file is known.
     if (error.text().find(path) != std::string::npos) throw;
@@ -352,12 +361,30 @@ std::string sidecarPath(const std::string& logPath, const Sidecar& sidecar) {
 }  // namespace
 
 void readCheckpoint(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
-                    const ActionSink& sink) {
+                    const ActionSink& actions, const FileSink& files) {
   std::vector<Sidecar> sidecars;
   for (const FileInfo& file : checkpoint.files) {
-    readFile(fileSystem, file.path, sink, [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); });
+    readFile(fileSystem, file.path, actions, files,
+             [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); });
   }
-  for (const Sidecar& sidecar : sidecars) readFile(fileSystem, sidecarPath(logPath, sidecar), sink, {});
+  for (const Sidecar& sidecar : sidecars)
+    readFile(fileSystem, sidecarPath(logPath, sidecar), actions, files, {});
+}
+
+std::vector<std::string> sidecarNames(FileSystem& fileSystem, const CheckpointFiles& checkpoint) {
+  std::vector<std::string> names;
+  const SidecarSink sink = [&](Sidecar&& sidecar) {
+    names.push_back(sidecar.path.substr(sidecar.path.rfind('/') + 1));
+  };
+  for (const FileInfo& file : checkpoint.files) {
+    if (file.path.ends_with(".json")) {
+      readActions(fileSystem.readAll(file.path), file.path, [](Action&&) {}, sink);
+      continue;
+    }
+    ParquetColumnStream stream(fileSystem, file.path, {"sidecar"});
+    while (const auto batch = stream.next()) readSidecars(*batch, sink);
+  }
+  return names;
 }
 
 }  // namespace thalweg::delta

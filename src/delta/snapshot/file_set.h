@@ -63,16 +63,15 @@ class FileSetBuilder {
 
   void add(const AddFile& file);
   void remove(const RemoveFile& file);
+  void put(const FileFields& file);
   // Tombstones older than this are dropped where layers are merged into the base (they are expired anyway).
   FileSet finish(int64_t tombstoneCutoffMs) &&;
 
  private:
-  template <typename File>
-  void put(const File& file);
-
   FileSet base_;
   std::unique_ptr<FileLayer> layer_;
-  std::string scratch_;
+  std::string packed_;
+  std::string key_;
 };
 
 }  // namespace thalweg::delta

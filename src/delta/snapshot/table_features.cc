@@ -48,6 +48,51 @@ struct Feature {
   InUse inUse;  // whether the metadata switches it on; null where nothing in it does
 };
 
+// Delta 4.4's properties of tables, but for those that catalogs and Iceberg's formats bring.
+constexpr std::string_view kTableProperties[] = {
+    "delta.appendOnly",
+    "delta.autoOptimize.autoCompact",
+    "delta.autoOptimize.optimizeWrite",
+    "delta.checkpoint.writeStatsAsJson",
+    "delta.checkpoint.writeStatsAsStruct",
+    "delta.checkpointInterval",
+    "delta.checkpointPolicy",
+    "delta.checkpointRetentionDuration",
+    "delta.columnMapping.maxColumnId",
+    "delta.columnMapping.mode",
+    "delta.dataSkippingNumIndexedCols",
+    "delta.dataSkippingStatsColumns",
+    "delta.dataSkippingStringPrefixLength",
+    "delta.deletedFileRetentionDuration",
+    "delta.dropFeatureTruncateHistory.retentionDuration",
+    "delta.enableChangeDataFeed",
+    "delta.enableDeletionVectors",
+    "delta.enableExpiredLogCleanup",
+    "delta.enableFullRetentionRollback",
+    "delta.enableIcebergCompatV1",
+    "delta.enableIcebergCompatV2",
+    "delta.enableInCommitTimestamps",
+    "delta.enableRowTracking",
+    "delta.enableTypeWidening",
+    "delta.enableVariantShredding",
+    "delta.inCommitTimestampEnablementTimestamp",
+    "delta.inCommitTimestampEnablementVersion",
+    "delta.isolationLevel",
+    "delta.logRetentionDuration",
+    "delta.minReaderVersion",
+    "delta.minWriterVersion",
+    "delta.parquet.compression.codec",
+    "delta.randomPrefixLength",
+    "delta.randomizeFilePrefixes",
+    "delta.requireCheckpointProtectionBeforeVersion",
+    "delta.rowTrackingSuspended",
+    "delta.sampleRetentionDuration",
+    "delta.setTransactionRetentionDuration",
+    "delta.targetFileSize",
+    "delta.tuneFileSizesForRewrites",
+    "delta.universalFormat.enabledFormats",
+};
+
 // The texts are the names of properties; arrays, for they are template arguments.
 constexpr char kEnableRowTracking[] = "delta.enableRowTracking";
 constexpr char kEnableTypeWidening[] = "delta.enableTypeWidening";
@@ -89,13 +134,16 @@ constexpr Feature kFeatures[] = {
      [](const Metadata& m) { return containsType(*m.schema(), TypeId::TimestampNtz); }},
     {"variantType", true, 0, 0, true, Write::No,
      [](const Metadata& m) { return containsType(*m.schema(), TypeId::Variant); }},
-    {"v2Checkpoint", true, 0, 0, true, Write::WhileUnused,
+    {"v2Checkpoint", true, 0, 0, true, Write::Yes,
      [](const Metadata& m) {
-       const auto policy = tableProperty(m, "delta.checkpointPolicy");
+       const auto policy = tableProperty(m, kCheckpointPolicy);
        return policy && equalsIgnoreCase(*policy, "v2");
      }},
     {"vacuumProtocolCheck", true, 0, 0, true, Write::Yes, nullptr},
-    {"typeWidening", true, 0, 0, true, Write::No, switchedOn<kEnableTypeWidening>},
+    {"typeWidening", true, 0, 0, true, Write::WhileUnused,
+     [](const Metadata& m) {
+       return tableFlag(m, kEnableTypeWidening) || schemaMentions(m, "delta.typeChanges");
+     }},
     {"typeWidening-preview", true, 0, 0, true, Write::No, nullptr},
     {"variantType-preview", true, 0, 0, true, Write::No, nullptr},
     {"variantShredding", true, 0, 0, true, Write::No, switchedOn<kEnableVariantShredding>},
@@ -103,6 +151,7 @@ constexpr Feature kFeatures[] = {
     {"domainMetadata", false, 0, 0, true, Write::Yes, nullptr},
     {"inCommitTimestamp", false, 0, 0, true, Write::Yes,
      [](const Metadata& m) { return tableFlag(m, kEnableInCommitTimestamps); }},
+    {"checkpointProtection", false, 0, 0, true, Write::Yes, nullptr},
     {"allowColumnDefaults", false, 0, 0, true, Write::Yes, nullptr},
     {"clustering", false, 0, 0, true, Write::Yes, nullptr},
     {"rowTracking", false, 0, 0, true, Write::Yes, switchedOn<kEnableRowTracking>},
@@ -219,10 +268,34 @@ std::optional<int64_t> parseRetentionMs(std::string_view text) {
   return total;
 }
 
-int64_t deletedFileRetentionMs(const Metadata& metadata) {
-  const auto text = tableProperty(metadata, "delta.deletedFileRetentionDuration");
+namespace {
+
+int64_t retentionProperty(const Metadata& metadata, std::string_view name, int64_t fallbackMs) {
+  const auto text = tableProperty(metadata, name);
   const auto parsed = text ? parseRetentionMs(*text) : std::nullopt;
-  return parsed && *parsed >= 0 ? *parsed : kWeekMs;
+  return parsed && *parsed >= 0 ? *parsed : fallbackMs;
+}
+
+}  // namespace
+
+int64_t deletedFileRetentionMs(const Metadata& metadata) {
+  return retentionProperty(metadata, "delta.deletedFileRetentionDuration", kWeekMs);
+}
+
+int64_t logRetentionMs(const Metadata& metadata) {
+  return retentionProperty(metadata, kLogRetention, 30 * kWeekMs / 7);
+}
+
+int64_t truncateHistoryRetentionMs(const Metadata& metadata) {
+  return retentionProperty(metadata, "delta.dropFeatureTruncateHistory.retentionDuration", kWeekMs / 7);
+}
+
+int64_t checkpointProtectionVersion(const Protocol& protocol, const Metadata& metadata) {
+  if (!supportsFeature(protocol, "checkpointProtection")) return 0;
+  const auto text = tableProperty(metadata, kCheckpointProtection);
+  int64_t version = 0;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), version);
+  return version;
 }
 
 std::vector<std::string> readerFeatures(const Protocol& protocol) {
@@ -416,6 +489,25 @@ Protocol upgradedProtocol(const Protocol& current, const Metadata& metadata, std
   checkWriterFeatures(protocol, metadata, table);
   checkWritable(protocol, metadata, table);
   return protocol;
+}
+
+Protocol protocolWithout(const Protocol& current, std::string_view feature, const std::set<std::string>& added) {
+  Features left = added;
+  for (std::string& name : writerFeatures(current)) left.insert(std::move(name));
+  for (std::string& name : readerFeatures(current)) left.insert(std::move(name));
+  left.erase(std::string(feature));
+  if (left.empty()) return Protocol{1, 1, std::nullopt, std::nullopt};
+  return protocolOf(left);
+}
+
+bool isKnownFeature(std::string_view name) {
+  return std::any_of(std::begin(kFeatures), std::end(kFeatures),
+                     [&](const Feature& feature) { return equalsIgnoreCase(feature.name, name); });
+}
+
+bool isTableProperty(std::string_view name) {
+  return std::any_of(std::begin(kTableProperties), std::end(kTableProperties),
+                     [&](std::string_view known) { return equalsIgnoreCase(known, name); });
 }
 
 }  // namespace thalweg::delta

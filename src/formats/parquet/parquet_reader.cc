@@ -89,6 +89,20 @@ bool selects(const std::string& column, const std::string& leafPath) {
          (leafPath.size() > column.size() && leafPath.starts_with(column) && leafPath[column.size()] == '.');
 }
 
+// The leaf columns at and below the named ones.
+std::vector<int> leavesBelow(const std::vector<std::string>& columns, const parquet::FileMetaData& metadata) {
+  std::vector<int> leaves;
+  const parquet::SchemaDescriptor& schema = *metadata.schema();
+  for (int i = 0; i < schema.num_columns(); ++i) {
+    const std::string leafPath = schema.Column(i)->path()->ToDotString();
+    if (std::any_of(columns.begin(), columns.end(),
+                    [&](const auto& column) { return selects(column, leafPath); })) {
+      leaves.push_back(i);
+    }
+  }
+  return leaves;
+}
+
 std::optional<SchemaPtr> sparkSchemaOf(const parquet::FileMetaData& metadata) {
   if (!metadata.key_value_metadata()) return std::nullopt;
   const auto json = metadata.key_value_metadata()->Get("org.apache.spark.sql.parquet.row.metadata");
@@ -113,17 +127,74 @@ std::shared_ptr<arrow::Table> readParquetTable(FileSystem& fileSystem, const std
   return reading(path, [&]() -> std::shared_ptr<arrow::Table> {
     const auto metadata = reader->parquet_reader()->metadata();
     if (columns.empty()) return checkedTable(reader->ReadTable(), *metadata, path);
-    std::vector<int> leaves;
-    const parquet::SchemaDescriptor& schema = *metadata->schema();
-    for (int i = 0; i < schema.num_columns(); ++i) {
-      const std::string leafPath = schema.Column(i)->path()->ToDotString();
-      if (std::any_of(columns.begin(), columns.end(),
-                      [&](const auto& column) { return selects(column, leafPath); })) {
-        leaves.push_back(i);
-      }
-    }
-    return checkedTable(reader->ReadTable(leaves), *metadata, path);
+    return checkedTable(reader->ReadTable(leavesBelow(columns, *metadata)), *metadata, path);
   });
+}
+
+class ParquetColumnStream::Implementation {
+ public:
+  Implementation(FileSystem& fileSystem, std::string path, const std::vector<std::string>& columns,
+                 int64_t batchRows)
+      : path_(std::move(path)),
+        reader_(openReader(fileSystem, path_, arrow::default_memory_pool(), batchRows)) {
+    reading(path_, [&] {
+      metadata_ = reader_->parquet_reader()->metadata();
+      numRows_ = rowsOf(*metadata_);
+      leaves_ = leavesBelow(columns, *metadata_);
+    });
+  }
+
+  int64_t numRows() const { return numRows_; }
+
+  std::shared_ptr<arrow::RecordBatch> next() {
+    if (leaves_.empty()) return nullptr;
+    return reading(path_, [&]() -> std::shared_ptr<arrow::RecordBatch> {
+      while (true) {
+        if (!group_ && !openNextGroup()) return nullptr;
+        std::shared_ptr<arrow::RecordBatch> batch;
+        checkRead(group_->ReadNext(&batch), path_);
+        if (!batch) {
+          requireRows(foundRows_, expectedRows_, path_);
+          group_.reset();
+        } else if (batch->num_rows() > 0) {
+          checkRead(batch->Validate(), path_);
+          foundRows_ += batch->num_rows();
+          return batch;
+        }
+      }
+    });
+  }
+
+ private:
+  bool openNextGroup() {
+    if (nextGroup_ == metadata_->num_row_groups()) return false;
+    foundRows_ = 0;
+    expectedRows_ = metadata_->RowGroup(nextGroup_)->num_rows();
+    group_ = checkRead(reader_->GetRecordBatchReader({nextGroup_++}, leaves_), path_);
+    return true;
+  }
+
+  std::string path_;
+  std::unique_ptr<parquet::arrow::FileReader> reader_;
+  std::shared_ptr<parquet::FileMetaData> metadata_;
+  std::vector<int> leaves_;
+  std::unique_ptr<arrow::RecordBatchReader> group_;
+  int nextGroup_ = 0;
+  int64_t numRows_ = 0;
+  int64_t foundRows_ = 0;     // of the row group in hand
+  int64_t expectedRows_ = 0;  // of the row group in hand
+};
+
+ParquetColumnStream::ParquetColumnStream(FileSystem& fileSystem, std::string path,
+                                         const std::vector<std::string>& columns, int64_t batchRows)
+    : implementation_(std::make_unique<Implementation>(fileSystem, std::move(path), columns, batchRows)) {}
+
+ParquetColumnStream::~ParquetColumnStream() = default;
+int64_t ParquetColumnStream::numRows() const {
+  return implementation_->numRows();
+}
+std::shared_ptr<arrow::RecordBatch> ParquetColumnStream::next() {
+  return implementation_->next();
 }
 
 SchemaPtr readParquetSchema(FileSystem& fileSystem, const std::string& path) {
