@@ -33,7 +33,7 @@ CommandResult run(const sql::AlterTable& statement, CommandSession& session) {
   if (statement.kind == Kind::SetProperties) {
     setTableProperties(statement.table, statement.properties, session);
   } else if (statement.kind == Kind::UnsetProperties) {
-    unsetTableProperties(statement.table, statement.keys, statement.ifExists, session);
+    unsetTableProperties(statement.table, statement.keys, session);
   } else if (statement.kind == Kind::AddConstraint || statement.kind == Kind::DropConstraint) {
     alterConstraints(statement, session);
   } else if (statement.kind == Kind::ClusterBy) {

@@ -1,17 +1,18 @@
 // ALTER TABLE … DROP FEATURE: what uses the feature goes, then its name in the protocol.
 #include "commands/drop_feature.h"
 
+#include <set>
+
 #include "commands/removable_features.h"
 #include "commands/table_target.h"
 #include "common/error.h"
 #include "common/logging.h"
-#include "common/options.h"
+#include "delta/actions/action_reader.h"
 #include "delta/checkpoint/checkpoint_writer.h"
 #include "delta/checkpoint/log_clean_up.h"
-#include "delta/log/checkpoint_reader.h"
 #include "delta/log/log_segment.h"
-#include "delta/actions/action_reader.h"
 #include "delta/snapshot/table_features.h"
+#include "delta/snapshot/table_properties.h"
 
 namespace thalweg {
 namespace {
@@ -40,16 +41,11 @@ struct RetentionTexts {
   std::string truncated;
 };
 
-bool isProperty(const std::string& name) {
-  if (!toLowerAscii(name).starts_with("delta.")) return false;
-  return delta::isTableProperty(name);
-}
-
 // The feature's row, or Delta's error for why there is none.
 const RemovableFeature& requireRemovable(const std::string& name, const delta::Protocol& protocol,
                                          bool truncateHistory) {
   const bool there = delta::supportsFeature(protocol, name);
-  if (!there && isProperty(name)) {
+  if (!there && delta::isTableProperty(name)) {
     throw Error("DELTA_FEATURE_DROP_FEATURE_IS_DELTA_PROPERTY",
                 name + " is a property of tables and no feature: use ALTER TABLE … UNSET TBLPROPERTIES.",
                 {{"property", name}});
@@ -148,7 +144,7 @@ bool isInHistory(const RemovableFeature& feature, const delta::Snapshot& newest)
   if (found || usesInCommits(feature, newest)) return true;
   if (feature.name != "v2Checkpoint") return false;
   const auto segment = delta::listLogSegment(fileSystem, newest.logPath(), earliest);
-  return segment && segment->checkpoint && !delta::sidecarNames(fileSystem, *segment->checkpoint).empty();
+  return segment && segment->checkpoint && isV2Checkpoint(fileSystem, *segment->checkpoint);
 }
 
 void dropWithTruncation(const RemovableFeature& feature, const DroppedFrom& table) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "commands/metadata_change.h"
@@ -14,7 +15,9 @@
 #include "delta/files/column_mapping.h"
 #include "delta/files/partition_values.h"
 #include "delta/files/row_rules.h"
+#include "delta/log/checkpoint_reader.h"
 #include "delta/log/file_paths.h"
+#include "delta/log/log_files.h"
 #include "delta/log/log_segment.h"
 #include "delta/maintain/optimize.h"
 #include "delta/scan/vector_files.h"
@@ -178,8 +181,7 @@ bool usesVectors(const delta::Action& action) {
 bool restsOnNoV2Checkpoint(const delta::Snapshot& snapshot) {
   if (delta::hasV2Policy(snapshot.metadata())) return false;
   const auto segment = delta::listLogSegment(*snapshot.table().fileSystem, snapshot.logPath(), snapshot.version());
-  return !segment || !segment->checkpoint ||
-         delta::sidecarNames(*snapshot.table().fileSystem, *segment->checkpoint).empty();
+  return !segment || !segment->checkpoint || !isV2Checkpoint(*snapshot.table().fileSystem, *segment->checkpoint);
 }
 
 bool switchV2Off(const DroppedFrom& table) {
@@ -371,6 +373,12 @@ const std::vector<RemovableFeature>& removableFeatures() {
 }
 
 }  // namespace
+
+bool isV2Checkpoint(FileSystem& fileSystem, const delta::CheckpointFiles& checkpoint) {
+  const auto name = delta::parseLogFileName(checkpoint.files.front().name());
+  return (name && name->kind == delta::LogFileKind::UuidCheckpoint) ||
+         !delta::sidecarNames(fileSystem, checkpoint).empty();
+}
 
 const RemovableFeature* findRemovableFeature(std::string_view name) {
   for (const RemovableFeature& feature : removableFeatures()) {

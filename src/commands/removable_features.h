@@ -8,6 +8,7 @@
 
 #include "commands/command_session.h"
 #include "delta/commit/transaction.h"
+#include "delta/log/log_segment.h"
 #include "delta/snapshot/delta_log.h"
 
 namespace thalweg {
@@ -43,6 +44,9 @@ delta::SnapshotPtr commitOrThrow(delta::Transaction& transaction);
 
 // An empty commit and a checkpoint of it: history up to here can be told from what follows. Throws the store's errors.
 void commitBarrier(const DroppedFrom& table);
+
+// By its name or its content.
+bool isV2Checkpoint(FileSystem& fileSystem, const delta::CheckpointFiles& checkpoint);
 
 // Whether no version below the one that the feature checkpointProtection protects is in the log.
 bool isProtectedHistoryGone(const delta::Snapshot& snapshot);

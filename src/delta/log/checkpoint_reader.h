@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-
 #include "delta/actions/action_reader.h"
 #include "delta/actions/file_fields.h"
 #include "delta/log/log_segment.h"
@@ -17,14 +16,14 @@ namespace thalweg::delta {
 // Called for each add and remove; the views are valid during the call.
 using FileSink = std::function<void(const FileFields&)>;
 
-// Delivers the checkpoint's actions in file order, adds and remove of Parquet files to `files` and all else to
+// Delivers the checkpoint's actions in file order, adds and removes of Parquet files to `files` and all else to
 // `actions`; columns that no action has are not read. Statistics come as JSON text, built from `stats_parsed` where the
 // checkpoint has only that. Memory: a batch of rows. Throws Error where a file is missing, damaged or lacks what an
 // action needs; some actions may have been delivered by then.
 void readCheckpoint(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
                     const ActionSink& actions, const FileSink& files);
 
-// The file names of the sidecars that a checkpoint's top level names; none of a checkpoint that has them not. Reads
+// The file names of the sidecars that a checkpoint's top level names; none where it names none. Reads
 // nothing else.
 std::vector<std::string> sidecarNames(FileSystem& fileSystem, const CheckpointFiles& checkpoint);
 

@@ -48,51 +48,6 @@ struct Feature {
   InUse inUse;  // whether the metadata switches it on; null where nothing in it does
 };
 
-// Delta 4.4's properties of tables, but for those that catalogs and Iceberg's formats bring.
-constexpr std::string_view kTableProperties[] = {
-    "delta.appendOnly",
-    "delta.autoOptimize.autoCompact",
-    "delta.autoOptimize.optimizeWrite",
-    "delta.checkpoint.writeStatsAsJson",
-    "delta.checkpoint.writeStatsAsStruct",
-    "delta.checkpointInterval",
-    "delta.checkpointPolicy",
-    "delta.checkpointRetentionDuration",
-    "delta.columnMapping.maxColumnId",
-    "delta.columnMapping.mode",
-    "delta.dataSkippingNumIndexedCols",
-    "delta.dataSkippingStatsColumns",
-    "delta.dataSkippingStringPrefixLength",
-    "delta.deletedFileRetentionDuration",
-    "delta.dropFeatureTruncateHistory.retentionDuration",
-    "delta.enableChangeDataFeed",
-    "delta.enableDeletionVectors",
-    "delta.enableExpiredLogCleanup",
-    "delta.enableFullRetentionRollback",
-    "delta.enableIcebergCompatV1",
-    "delta.enableIcebergCompatV2",
-    "delta.enableInCommitTimestamps",
-    "delta.enableRowTracking",
-    "delta.enableTypeWidening",
-    "delta.enableVariantShredding",
-    "delta.inCommitTimestampEnablementTimestamp",
-    "delta.inCommitTimestampEnablementVersion",
-    "delta.isolationLevel",
-    "delta.logRetentionDuration",
-    "delta.minReaderVersion",
-    "delta.minWriterVersion",
-    "delta.parquet.compression.codec",
-    "delta.randomPrefixLength",
-    "delta.randomizeFilePrefixes",
-    "delta.requireCheckpointProtectionBeforeVersion",
-    "delta.rowTrackingSuspended",
-    "delta.sampleRetentionDuration",
-    "delta.setTransactionRetentionDuration",
-    "delta.targetFileSize",
-    "delta.tuneFileSizesForRewrites",
-    "delta.universalFormat.enabledFormats",
-};
-
 // The texts are the names of properties; arrays, for they are template arguments.
 constexpr char kEnableRowTracking[] = "delta.enableRowTracking";
 constexpr char kEnableTypeWidening[] = "delta.enableTypeWidening";
@@ -446,7 +401,12 @@ std::set<std::string> takeFeatureRequests(Metadata* metadata, std::string_view t
     const auto known = std::find_if(std::begin(kFeatures), std::end(kFeatures),
                                     [&](const Feature& one) { return equalsIgnoreCase(one.name, name); });
     const bool asks = equalsIgnoreCase(it->second, "supported") || equalsIgnoreCase(it->second, "enabled");
-    if (known == std::end(kFeatures) || !asks)
+    if (known != std::end(kFeatures) && !asks) {
+      throw Error("DELTA_UNSUPPORTED_FEATURE_STATUS",
+                  "The property " + it->first + " takes the value supported, not '" + it->second + "'.",
+                  {{"feature", name}, {"status", it->second}});
+    }
+    if (known == std::end(kFeatures))
       unknown += (unknown.empty() ? "" : ", ") + it->first + "=" + it->second;
     else
       addWithNeeds(std::string(known->name), &wanted);
@@ -503,11 +463,6 @@ Protocol protocolWithout(const Protocol& current, std::string_view feature, cons
 bool isKnownFeature(std::string_view name) {
   return std::any_of(std::begin(kFeatures), std::end(kFeatures),
                      [&](const Feature& feature) { return equalsIgnoreCase(feature.name, name); });
-}
-
-bool isTableProperty(std::string_view name) {
-  return std::any_of(std::begin(kTableProperties), std::end(kTableProperties),
-                     [&](std::string_view known) { return equalsIgnoreCase(known, name); });
 }
 
 }  // namespace thalweg::delta

@@ -69,7 +69,7 @@ inline constexpr std::string_view kMinReaderVersion = "delta.minReaderVersion";
 inline constexpr std::string_view kMinWriterVersion = "delta.minWriterVersion";
 
 // Takes such properties out of the configuration; the features that they ask for, and those that these need.
-// Throws Error DELTA_UNSUPPORTED_FEATURES_IN_CONFIG, DELTA_INVALID_PROTOCOL_VERSION.
+// Throws Error DELTA_UNSUPPORTED_FEATURES_IN_CONFIG, DELTA_UNSUPPORTED_FEATURE_STATUS, DELTA_INVALID_PROTOCOL_VERSION.
 std::set<std::string> takeFeatureRequests(Metadata* metadata, std::string_view table);
 
 // The protocol of a new table with this schema and configuration, as Spark chooses it: the features that they
@@ -88,7 +88,5 @@ Protocol protocolWithout(const Protocol& current, std::string_view feature, cons
 
 // Whether we know what a feature of this name is, readable and writable or not; case counts not.
 bool isKnownFeature(std::string_view name);
-// Whether a property of this name means something to Delta; case counts not.
-bool isTableProperty(std::string_view name);
 
 }  // namespace thalweg::delta
