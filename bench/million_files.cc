@@ -15,11 +15,13 @@
 #include <string>
 #include <vector>
 
+#include <arrow/scalar.h>
 #include <fmt/format.h>
 
 #include "delta/checkpoint/checkpoint_writer.h"
 #include "delta/commit/transaction.h"
 #include "delta/log/log_files.h"
+#include "delta/scan/file_listing.h"
 #include "delta/snapshot/delta_log.h"
 #include "delta/snapshot/snapshot.h"
 #include "storage/file_system.h"
@@ -141,6 +143,16 @@ void open(const std::string& folder) {
   report("open and list all", measured, fmt::format(",\"files\":{}", numFiles));
 }
 
+void partition(const std::string& folder) {
+  std::vector<std::string> paths;
+  std::optional<FileListing> listing;
+  const Measured measured = measure([&] {
+    const ColumnPredicate predicate{"p", ColumnPredicate::Op::Equal, arrow::MakeScalar(int32_t{437})};
+    listing = listFiles(locationOf(folder), {predicate}, [&](AddFile&& file) { paths.push_back(std::move(file.path)); });
+  });
+  report("list one partition", measured, fmt::format(",\"files\":{}", paths.size()));
+}
+
 void refresh(const std::string& folder) {
   const auto log = std::make_shared<DeltaLog>(locationOf(folder));
   log->update();
@@ -202,6 +214,8 @@ int main(int argc, char** argv) {
     generate(folder, std::atoll(argv[3]), argc > 4 ? std::atoll(argv[4]) : 1000);
   } else if (what == "open") {
     open(folder);
+  } else if (what == "partition") {
+    partition(folder);
   } else if (what == "refresh") {
     refresh(folder);
   } else if (what == "checkpoint") {

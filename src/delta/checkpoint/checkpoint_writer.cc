@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <utility>
 
 #include "common/error.h"
 #include "common/fault_points.h"
@@ -77,7 +79,28 @@ class CheckpointWrite {
       visit(fields);
     };
     snapshot_.files().forEachTombstone(cutoffMs_, pass);
-    snapshot_.files().forEachLive(pass);
+    if (snapshot_.partitionColumns().empty()) return snapshot_.files().forEachLive(pass);
+    for (const FileRecord& record : byPartition()) pass(record);
+  }
+
+  // Files of a partition lie together: readers of few partitions pass row groups over by their bounds.
+  std::vector<FileRecord> byPartition() const {
+    std::map<std::string_view, size_t> sizes;
+    std::vector<FileRecord> files;
+    files.reserve(static_cast<size_t>(snapshot_.numFiles()));
+    std::string_view last;
+    size_t* lastSize = nullptr;
+    snapshot_.files().forEachLive([&](const FileRecord& record) {
+      files.push_back(record);
+      const std::string_view key = record.partitionKey();
+      if (!lastSize || key != last) lastSize = &sizes[last = key];
+      ++*lastSize;
+    });
+    size_t begin = 0;
+    for (auto& [key, size] : sizes) begin += std::exchange(size, begin);
+    std::vector<FileRecord> ordered(files);
+    for (const FileRecord& record : files) ordered[sizes[record.partitionKey()]++] = record;
+    return ordered;
   }
 
   int64_t numFileRows() {

@@ -1,5 +1,6 @@
 #include "delta/log/checkpoint_reader.h"
 
+#include <initializer_list>
 #include <limits>
 
 #include <arrow/array.h>
@@ -15,19 +16,29 @@
 namespace thalweg::delta {
 namespace {
 
-const std::vector<std::string>& wantedColumns() {
+// Of all actions but adds and removes.
+const std::vector<std::string> kStateColumns = {"txn", "metaData", "protocol", "domainMetadata", "sidecar"};
+
+std::vector<std::string> membersOf(const std::string& column, std::initializer_list<const char*> members) {
+  std::vector<std::string> paths;
+  for (const char* member : members) paths.push_back(column + "." + member);
+  return paths;
+}
+
+const std::vector<std::string>& addColumns() {
+  static const std::vector<std::string> kColumns =
+      membersOf("add", {"path", "partitionValues", "size", "modificationTime", "stats", "tags", "deletionVector",
+                        "baseRowId", "defaultRowCommitVersion", "clusteringProvider"});
+  return kColumns;
+}
+
+const std::vector<std::string>& allColumns() {
   static const std::vector<std::string> kColumns = [] {
-    std::vector<std::string> columns = {"txn", "metaData", "protocol", "domainMetadata", "sidecar"};
-    for (const char* field :
-         {"path", "partitionValues", "size", "modificationTime", "stats", "tags",
-          "deletionVector", "baseRowId", "defaultRowCommitVersion", "clusteringProvider"}) {
-      columns.push_back(std::string("add.") + field);
-    }
-    for (const char* field :
-         {"path", "deletionTimestamp", "extendedFileMetadata", "partitionValues", "size",
-          "deletionVector", "baseRowId", "defaultRowCommitVersion"}) {
-      columns.push_back(std::string("remove.") + field);
-    }
+    std::vector<std::string> columns = kStateColumns;
+    const auto removes = membersOf("remove", {"path", "deletionTimestamp", "extendedFileMetadata", "partitionValues",
+                                              "size", "deletionVector", "baseRowId", "defaultRowCommitVersion"});
+    columns.insert(columns.end(), addColumns().begin(), addColumns().end());
+    columns.insert(columns.end(), removes.begin(), removes.end());
     return columns;
   }();
   return kColumns;
@@ -282,41 +293,66 @@ class ParsedStats {
   int64_t numRows_ = 0;
 };
 
+struct Sinks {
+  ActionSink actions;
+  FileSink files;
+  SidecarSink sidecars;
+};
+
 class ParquetCheckpointFile {
  public:
-  ParquetCheckpointFile(FileSystem& fileSystem, std::string path, const ActionSink& actions,
-                        const FileSink& files, const SidecarSink& sidecars)
-      : fileSystem_(fileSystem),
-        path_(std::move(path)),
-        actions_(actions),
-        files_(files),
-        sidecars_(sidecars) {}
+  ParquetCheckpointFile(FileSystem& fileSystem, std::string path, const Sinks& sinks)
+      : fileSystem_(fileSystem), path_(std::move(path)), sinks_(sinks) {}
 
-  void read() {
-    ParquetColumnStream stream(fileSystem_, path_, wantedColumns());
-    int64_t firstRow = 0;
-    while (const auto batch = stream.next()) {
-      readBatch(*batch, firstRow);
-      firstRow += batch->num_rows();
-    }
+  void readAll() {
+    ParquetColumnStream stream(fileSystem_, path_, allColumns());
+    read(stream);
+  }
+
+  // Row groups of files alone are passed over.
+  void readState() {
+    const auto mayHaveState = [](const ParquetRowGroup& group) {
+      for (const auto& [leaf, bounds] : group.columns) {
+        if (!bounds.nullCount || *bounds.nullCount < group.numRows) return true;
+      }
+      // Files without statistics say nothing; all others have these two columns.
+      return !group.columns.contains("metaData.id") || !group.columns.contains("protocol.minReaderVersion");
+    };
+    ParquetColumnStream stream(fileSystem_, path_, kStateColumns, kBatchRows, mayHaveState, kStateLeaves);
+    read(stream);
+  }
+
+  void readAdds(const std::function<bool(const ParquetRowGroup&)>& keepRowGroup) {
+    ParquetColumnStream stream(fileSystem_, path_, addColumns(), kBatchRows, keepRowGroup,
+                               {"add.partitionValues_parsed"});
+    read(stream);
   }
 
  private:
+  static constexpr int64_t kBatchRows = 16384;
+  // One that each action sets.
+  inline static const std::vector<std::string> kStateLeaves = {"txn.appId", "metaData.id", "protocol.minReaderVersion",
+                                                               "domainMetadata.domain", "sidecar.path"};
+
+  void read(ParquetColumnStream& stream) {
+    while (const auto batch = stream.next()) readBatch(*batch, stream.firstRowIndex());
+  }
+
   void readBatch(const arrow::RecordBatch& batch, int64_t firstRow) {
-    readProtocol(batch, actions_);
-    readMetadata(batch, actions_);
-    readTransactions(batch, actions_);
-    readDomains(batch, actions_);
-    readSidecars(batch, sidecars_);
+    readProtocol(batch, sinks_.actions);
+    readMetadata(batch, sinks_.actions);
+    readTransactions(batch, sinks_.actions);
+    readDomains(batch, sinks_.actions);
+    readSidecars(batch, sinks_.sidecars);
     const AddColumn adds(columnOf(batch, "add"));
     const RemoveColumn removes(columnOf(batch, "remove"));
     for (int64_t row = 0; row < batch.num_rows(); ++row) {
       if (adds.read(row, fields_)) {
         const auto stats = fields_.stats ? std::nullopt : parsedStats(firstRow + row);
         if (stats) fields_.stats = *stats;
-        files_(fields_);
+        sinks_.files(fields_);
       }
-      if (removes.read(row, fields_)) files_(fields_);
+      if (removes.read(row, fields_)) sinks_.files(fields_);
     }
   }
 
@@ -327,25 +363,31 @@ class ParquetCheckpointFile {
 
   FileSystem& fileSystem_;
   std::string path_;
-  const ActionSink& actions_;
-  const FileSink& files_;
-  const SidecarSink& sidecars_;
+  const Sinks& sinks_;
   std::optional<ParsedStats> parsedStats_;
   FileFields fields_;
 };
 
-void readFile(FileSystem& fileSystem, const std::string& path, const ActionSink& actions, const FileSink& files,
-              const SidecarSink& sidecars) {
-  if (path.ends_with(".json")) {
-    readActions(fileSystem.readAll(path), path, actions, sidecars);
-    return;
-  }
+template <typename Read>
+void readParquetFile(FileSystem& fileSystem, const std::string& path, const Sinks& sinks, const Read& read) {
   try {
-    ParquetCheckpointFile(fileSystem, path, actions, files, sidecars).read();
+    ParquetCheckpointFile file(fileSystem, path, sinks);
+    read(file);
   } catch (const Error& error) {
     // What is wrong with a column is found where no file is known.
     if (error.text().find(path) != std::string::npos) throw;
     throw Error(error.condition(), "The checkpoint " + path + " cannot be read: " + error.text(), error.parameters());
+  }
+}
+
+template <typename Read>
+void readTopLevel(FileSystem& fileSystem, const CheckpointFiles& checkpoint, const Sinks& sinks, const Read& read) {
+  for (const FileInfo& file : checkpoint.files) {
+    if (file.path.ends_with(".json")) {
+      readActions(fileSystem.readAll(file.path), file.path, sinks.actions, sinks.sidecars);
+    } else {
+      readParquetFile(fileSystem, file.path, sinks, read);
+    }
   }
 }
 
@@ -360,30 +402,48 @@ std::string sidecarPath(const std::string& logPath, const Sidecar& sidecar) {
 
 }  // namespace
 
+namespace {
+
+std::vector<Sidecar> sidecarsOf(FileSystem& fileSystem, const CheckpointFiles& checkpoint) {
+  std::vector<Sidecar> sidecars;
+  const Sinks sinks{[](Action&&) {}, [](const FileFields&) {},
+                    [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); }};
+  readTopLevel(fileSystem, checkpoint, sinks, [](ParquetCheckpointFile& file) { file.readState(); });
+  return sidecars;
+}
+
+}  // namespace
+
 void readCheckpoint(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
                     const ActionSink& actions, const FileSink& files) {
   std::vector<Sidecar> sidecars;
+  const Sinks sinks{actions, files, [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); }};
+  const auto readAll = [](ParquetCheckpointFile& file) { file.readAll(); };
+  readTopLevel(fileSystem, checkpoint, sinks, readAll);
+  for (size_t i = 0; i < sidecars.size(); ++i)
+    readParquetFile(fileSystem, sidecarPath(logPath, sidecars[i]), {actions, files, {}}, readAll);
+}
+
+void readCheckpointState(FileSystem& fileSystem, const CheckpointFiles& checkpoint, const ActionSink& actions) {
+  readTopLevel(fileSystem, checkpoint, {actions, [](const FileFields&) {}, {}},
+               [](ParquetCheckpointFile& file) { file.readState(); });
+}
+
+void readCheckpointAdds(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
+                        const FileSink& files, const std::function<bool(const ParquetRowGroup&)>& keepRowGroup) {
+  const Sinks sinks{[](Action&&) {}, files, {}};
+  const auto readAdds = [&](ParquetCheckpointFile& file) { file.readAdds(keepRowGroup); };
   for (const FileInfo& file : checkpoint.files) {
-    readFile(fileSystem, file.path, actions, files,
-             [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); });
+    if (!file.path.ends_with(".json")) readParquetFile(fileSystem, file.path, sinks, readAdds);
   }
-  for (const Sidecar& sidecar : sidecars)
-    readFile(fileSystem, sidecarPath(logPath, sidecar), actions, files, {});
+  for (const Sidecar& sidecar : sidecarsOf(fileSystem, checkpoint))
+    readParquetFile(fileSystem, sidecarPath(logPath, sidecar), sinks, readAdds);
 }
 
 std::vector<std::string> sidecarNames(FileSystem& fileSystem, const CheckpointFiles& checkpoint) {
   std::vector<std::string> names;
-  const SidecarSink sink = [&](Sidecar&& sidecar) {
+  for (const Sidecar& sidecar : sidecarsOf(fileSystem, checkpoint))
     names.push_back(sidecar.path.substr(sidecar.path.rfind('/') + 1));
-  };
-  for (const FileInfo& file : checkpoint.files) {
-    if (file.path.ends_with(".json")) {
-      readActions(fileSystem.readAll(file.path), file.path, [](Action&&) {}, sink);
-      continue;
-    }
-    ParquetColumnStream stream(fileSystem, file.path, {"sidecar"});
-    while (const auto batch = stream.next()) readSidecars(*batch, sink);
-  }
   return names;
 }
 

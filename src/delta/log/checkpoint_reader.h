@@ -11,6 +11,10 @@
 #include "delta/log/log_segment.h"
 #include "storage/file_system.h"
 
+namespace thalweg {
+struct ParquetRowGroup;
+}
+
 namespace thalweg::delta {
 
 // Called for each add and remove; the views are valid during the call.
@@ -22,6 +26,14 @@ using FileSink = std::function<void(const FileFields&)>;
 // action needs; some actions may have been delivered by then.
 void readCheckpoint(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
                     const ActionSink& actions, const FileSink& files);
+
+// All but the adds and removes of Parquet files.
+void readCheckpointState(FileSystem& fileSystem, const CheckpointFiles& checkpoint, const ActionSink& actions);
+
+// The adds of Parquet files, sidecars among them, but for row groups that `keepRowGroup` leaves out (by the bounds of
+// add.partitionValues_parsed, where the file has them).
+void readCheckpointAdds(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
+                        const FileSink& files, const std::function<bool(const ParquetRowGroup&)>& keepRowGroup);
 
 // The file names of the sidecars that a checkpoint's top level names; none where it names none. Reads
 // nothing else.

@@ -102,6 +102,7 @@ class Unpacker {
   }
 
   bool has(uint32_t flag) const { return (header.flags & flag) != 0; }
+  const char* position() const { return next_; }
   template <typename Number>
   Number number() {
     Number value;
@@ -234,6 +235,19 @@ void FileRecord::read(FileFields& fields) const {
   if (has(kHasStats)) fields.stats = unpacker.text();
   if (has(kHasTags)) unpacker.tags(fields.tags);
   if (has(kHasClusteringProvider)) fields.clusteringProvider = unpacker.text();
+}
+
+std::string_view FileRecord::partitionKey() const {
+  Unpacker unpacker(bytes_);
+  unpacker.text();
+  unpacker.deletionVector();
+  if (!unpacker.has(kHasPartitionValues)) return {};
+  const char* begin = unpacker.position();
+  for (auto count = unpacker.number<uint32_t>(); count > 0; --count) {
+    unpacker.text();
+    if (unpacker.number<uint8_t>() != 0) unpacker.text();
+  }
+  return {begin, static_cast<size_t>(unpacker.position() - begin)};
 }
 
 AddFile FileRecord::toAdd() const {

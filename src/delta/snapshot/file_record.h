@@ -39,6 +39,8 @@ class FileRecord {
 
   // All of it, as views of the record; `fields` is overwritten.
   void read(FileFields& fields) const;
+  // Equal for files of one partition, and for no others; of adds.
+  std::string_view partitionKey() const;
   AddFile toAdd() const;        // isAdd() only
   RemoveFile toRemove() const;  // !isAdd() only
   std::string_view packed() const;

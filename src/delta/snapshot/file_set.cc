@@ -183,6 +183,12 @@ bool FileSet::containsLive(std::string_view logPath, std::string_view dvUniqueId
   return record && record->isAdd();
 }
 
+bool FileSet::knows(std::string_view logPath, std::string_view dvUniqueId) const {
+  std::string scratch;
+  const std::string_view key = keyOf(logPath, dvUniqueId, tablePath_, scratch);
+  return find(hashOf(key), key).has_value();
+}
+
 FileSetBuilder::FileSetBuilder(FileSet base)
     : base_(std::move(base)), layer_(std::make_unique<FileLayer>()) {}
 FileSetBuilder::~FileSetBuilder() = default;

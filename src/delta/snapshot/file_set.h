@@ -44,6 +44,8 @@ class FileSet {
   // The live file of this path (any spelling) and vector id (empty: none).
   std::optional<AddFile> findLive(std::string_view logPath, std::string_view dvUniqueId) const;
   bool containsLive(std::string_view logPath, std::string_view dvUniqueId) const;
+  // Whether there is a live file or a tombstone of this key.
+  bool knows(std::string_view logPath, std::string_view dvUniqueId) const;
 
  private:
   friend class FileSetBuilder;
