@@ -205,7 +205,6 @@ void dropFeature(const sql::AlterTable& statement, CommandSession& session) {
   const SnapshotPtr snapshot = table.log->require();
   const RemovableFeature& feature = requireRemovable(name, snapshot->protocol(), statement.truncateHistory);
   refuseWhileNeeded(feature, snapshot->protocol());
-  delta::checkWritable(snapshot->protocol(), snapshot->metadata(), snapshot->table().uri());
   if (statement.truncateHistory)
     dropWithTruncation(feature, table);
   else

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "commands/metadata_change.h"
+#include "commands/table_rewrite.h"
 #include "common/error.h"
 #include "common/json_text.h"
 #include "common/options.h"
@@ -74,6 +74,31 @@ void setProperties(const DroppedFrom& table, const std::vector<std::pair<std::st
   operation.name = "SET TBLPROPERTIES";
   operation.parameters = {{"properties", delta::jsonText(toJsonText(said))}};
   changeProperties(table, {}, properties, std::move(operation));
+}
+
+// A schema's JSON with the fields' metadata keys that begin so left out.
+void eraseFieldKeys(ordered_json& json, const std::string& front) {
+  if (json.is_object()) {
+    if (const auto metadata = json.find("metadata"); metadata != json.end() && metadata->is_object()) {
+      std::vector<std::string> keys;
+      for (const auto& [key, value] : metadata->items()) {
+        if (key.starts_with(front)) keys.push_back(key);
+      }
+      for (const std::string& key : keys) metadata->erase(key);
+    }
+    for (auto& [key, value] : json.items()) {
+      if (key != "metadata") eraseFieldKeys(value, front);
+    }
+  } else if (json.is_array()) {
+    for (auto& element : json) eraseFieldKeys(element, front);
+  }
+}
+
+// The snapshot has parsed it before: it is sound, and its depth is bounded.
+std::string withoutFieldKeys(const std::string& schemaString, const std::string& front) {
+  ordered_json json = ordered_json::parse(schemaString);
+  eraseFieldKeys(json, front);
+  return toJsonText(json);
 }
 
 bool nothingToClean(const DroppedFrom&) {
@@ -229,10 +254,19 @@ bool hasNoWidenedTypes(const delta::Snapshot& snapshot) {
 bool switchWideningOff(const DroppedFrom& table) {
   const SnapshotPtr snapshot = table.log->require();
   if (hasNoWidenedTypes(*snapshot)) return false;
-  if (mentions(snapshot->metadata(), "delta.typeChanges"))
-    throw unsupported("dropping the feature typeWidening from a table whose columns' types were changed");
-  unsetProperties(table, {std::string(kTypeWidening)});
-  return false;
+  if (!mentions(snapshot->metadata(), "delta.typeChanges")) {
+    unsetProperties(table, {std::string(kTypeWidening)});
+    return false;
+  }
+  // Every file gets the types of today; what says otherwise goes in the same commit.
+  delta::Metadata changed = snapshot->metadata();
+  changed.schemaString = withoutFieldKeys(changed.schemaString, "delta.typeChanges");
+  std::erase_if(changed.configuration, [](const auto& entry) { return equalsIgnoreCase(entry.first, kTypeWidening); });
+  delta::Operation operation;
+  operation.name = "REORG";
+  operation.parameters = {{"predicate", delta::jsonText("[]")}, {"applyPurge", "true"}};
+  rewriteTable(table.log, snapshot, std::move(changed), std::move(operation), *table.session);
+  return true;
 }
 
 bool usesWidening(const delta::Action& action) {
@@ -247,9 +281,32 @@ bool hasNoMapping(const delta::Snapshot& snapshot) {
          !mentions(snapshot.metadata(), "delta.columnMapping.");
 }
 
-bool requireNoMapping(const DroppedFrom& table) {
-  if (hasNoMapping(*table.log->require())) return false;
-  throw unsupported("dropping the feature columnMapping from a table that uses it (its files must be written anew)");
+// Without mapping, columns have in files the names that they are shown by.
+void requireStorableNames(const DataType& type) {
+  for (const StructField& field : type.fields()) {
+    if (field.name.find_first_of(" ,;{}()\n\t=") != std::string::npos) {
+      throw Error("DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING",
+                  "The column '" + field.name + "' has a name that files cannot have, so the table keeps its column mapping: "
+                  "rename it first (no spaces and none of ,;{}()=).",
+                  {{"invalidColumnNames", field.name}});
+    }
+    if (field.type->id() == TypeId::Struct) requireStorableNames(*field.type);
+  }
+}
+
+bool removeMapping(const DroppedFrom& table) {
+  const SnapshotPtr snapshot = table.log->require();
+  if (hasNoMapping(*snapshot)) return false;
+  requireStorableNames(*snapshot->schema());
+  delta::Metadata changed = snapshot->metadata();
+  changed.schemaString = withoutFieldKeys(changed.schemaString, "delta.columnMapping.");
+  std::erase_if(changed.configuration, [](const auto& entry) {
+    return toLowerAscii(entry.first).starts_with("delta.columnmapping.");
+  });
+  delta::Operation operation;
+  operation.name = "REMOVE COLUMN MAPPING";
+  rewriteTable(table.log, snapshot, std::move(changed), std::move(operation), *table.session);
+  return true;
 }
 
 bool usesMapping(const delta::Action& action) {
@@ -351,7 +408,7 @@ bool removeProtectedHistory(const DroppedFrom& table) {
 const std::vector<RemovableFeature>& removableFeatures() {
   static const std::vector<RemovableFeature> kFeatures = {
       {"checkConstraints", false, hasNoConstraints, requireNoConstraints, neverUsed},
-      {"columnMapping", true, hasNoMapping, requireNoMapping, usesMapping, {}, {}, {"icebergCompatV1", "icebergCompatV2"}},
+      {"columnMapping", true, hasNoMapping, removeMapping, usesMapping, {}, {}, {"icebergCompatV1", "icebergCompatV2"}},
       {"deletionVectors", true, hasNoVectors, removeVectors, usesVectors},
       {"v2Checkpoint", true, restsOnNoV2Checkpoint, switchV2Off, usesV2},
       {"vacuumProtocolCheck", true, alwaysClean, nothingToClean, neverUsed},

@@ -40,6 +40,7 @@ DROPS = {
     "inCommitTimestamp": ({"delta.enableInCommitTimestamps": "true"}, LOWEST),
     "domainMetadata": ({"delta.feature.domainMetadata": "supported"}, LOWEST),
     "checkConstraints": ({"delta.feature.checkConstraints": "supported"}, LOWEST),
+    "columnMapping": ({"delta.columnMapping.mode": "name"}, PROTECTED),
     "rowTracking": ({"delta.enableRowTracking": "true"}, [1, 7, ["appendOnly", "domainMetadata", "invariants"]]),
 }
 
@@ -121,6 +122,11 @@ def drop_features(url, folder, out):
         if name == "deletionVectors":
             spark.sql(f"DELETE FROM {table} WHERE id < 5")
             rows = rows[5:]
+        if name == "columnMapping":
+            spark.sql(f"ALTER TABLE {table} RENAME COLUMN v TO w")
+            spark.sql(f"ALTER TABLE {table} RENAME COLUMN id TO v")
+            spark.sql(f"ALTER TABLE {table} RENAME COLUMN v TO id")
+            spark.sql(f"ALTER TABLE {table} RENAME COLUMN w TO v")
         spark.sql(f"ALTER TABLE {table} DROP FEATURE {name}")
         assert read(spark, folder, name) == sorted(rows, key=repr), name
         expected[name] = sorted(rows, key=repr)
