@@ -1,8 +1,8 @@
 // A table of very many files: what it costs to open, list, refresh, commit to and checkpoint.
 // million_files generate FOLDER FILES [PARTITIONS]   makes the log of such a table (no data files)
 // million_files open|partition|refresh|checkpoint|commit FOLDER
-// One measurement a process, so that memory is the measurement's: a line of JSON with CPU seconds, wall seconds and the
-// process's peak memory.
+// One measurement a process, so that memory is the measurement's: a line of JSON with CPU seconds, wall
+// seconds and the process's peak memory.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -70,8 +70,8 @@ Measured measure(const std::function<void()>& work) {
 }
 
 void report(const std::string& what, const Measured& measured, const std::string& more = "") {
-  std::printf("{\"what\":\"%s\",\"cpu_s\":%.4f,\"wall_s\":%.4f,\"peak_mb\":%.1f%s}\n", what.c_str(), measured.cpu,
-              measured.wall, peakMegabytes(), more.c_str());
+  std::printf("{\"what\":\"%s\",\"cpu_s\":%.4f,\"wall_s\":%.4f,\"peak_mb\":%.1f%s}\n", what.c_str(),
+              measured.cpu, measured.wall, peakMegabytes(), more.c_str());
 }
 
 constexpr const char* kSchema =
@@ -84,9 +84,10 @@ constexpr const char* kSchema =
 // Named and described as Spark does it.
 AddFile fileOf(int64_t i, int64_t partition) {
   AddFile add;
-  add.path = fmt::format("p={}/part-{:05}-{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}-c000.snappy.parquet", partition, i % 100000,
-                         static_cast<uint32_t>(i * 2654435761u), i & 0xffff, (i >> 4) & 0xfff, (i >> 8) & 0xfff,
-                         static_cast<uint64_t>(i) * 11400714819323198485ull >> 16);
+  add.path =
+      fmt::format("p={}/part-{:05}-{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}-c000.snappy.parquet", partition,
+                  i % 100000, static_cast<uint32_t>(i * 2654435761u), i & 0xffff, (i >> 4) & 0xfff,
+                  (i >> 8) & 0xfff, static_cast<uint64_t>(i) * 11400714819323198485ull >> 16);
   add.partitionValues = {{"p", std::to_string(partition)}};
   add.size = 1'000'000 + i % 1000;
   add.modificationTime = 1'700'000'000'000 + i;
@@ -117,7 +118,8 @@ void generate(const std::string& folder, int64_t files, int64_t partitions) {
   create.commit();
 
   SnapshotBuilder builder(*log->require());
-  for (int64_t i = 0; i < files; ++i) builder.apply(fieldsOf(fileOf(i, i / std::max<int64_t>(files / partitions, 1))));
+  for (int64_t i = 0; i < files; ++i)
+    builder.apply(fieldsOf(fileOf(i, i / std::max<int64_t>(files / partitions, 1))));
   builder.endVersion(1, std::nullopt);
   const SnapshotPtr whole = std::move(builder).finish(systemClock().nowMillis());
   log->table().fileSystem->putIfAbsent(
@@ -148,7 +150,8 @@ void partition(const std::string& folder) {
   std::optional<FileListing> listing;
   const Measured measured = measure([&] {
     const ColumnPredicate predicate{"p", ColumnPredicate::Op::Equal, arrow::MakeScalar(int32_t{437})};
-    listing = listFiles(locationOf(folder), {predicate}, [&](AddFile&& file) { paths.push_back(std::move(file.path)); });
+    listing = listFiles(locationOf(folder), {predicate},
+                        [&](AddFile&& file) { paths.push_back(std::move(file.path)); });
   });
   report("list one partition", measured, fmt::format(",\"files\":{}", paths.size()));
 }
@@ -179,7 +182,8 @@ void checkpoint(const std::string& folder) {
   CheckpointReport written;
   const Measured measured = measure([&] { written = writeCheckpoint(*snapshot); });
   report("checkpoint", measured,
-         fmt::format(",\"more_mb\":{:.1f},\"file_mb\":{:.1f}", peakMegabytes() - before, written.sizeInBytes / 1e6));
+         fmt::format(",\"more_mb\":{:.1f},\"file_mb\":{:.1f}", peakMegabytes() - before,
+                     written.sizeInBytes / 1e6));
 }
 
 void commit(const std::string& folder) {
@@ -200,7 +204,9 @@ void commit(const std::string& folder) {
 }
 
 int usage() {
-  std::fprintf(stderr, "million_files generate FOLDER FILES [PARTITIONS] | open|partition|refresh|checkpoint|commit FOLDER\n");
+  std::fprintf(
+      stderr,
+      "million_files generate FOLDER FILES [PARTITIONS] | open|partition|refresh|checkpoint|commit FOLDER\n");
   return 2;
 }
 

@@ -26,7 +26,8 @@ constexpr int kBarriers = 3;
 struct RetentionTexts {
   explicit RetentionTexts(const delta::Metadata& metadata)
       : log(delta::tableProperty(metadata, delta::kLogRetention).value_or("30 days")),
-        truncated(delta::tableProperty(metadata, "delta.dropFeatureTruncateHistory.retentionDuration").value_or("24 hours")) {}
+        truncated(delta::tableProperty(metadata, "delta.dropFeatureTruncateHistory.retentionDuration")
+                      .value_or("24 hours")) {}
   Error::Parameters parameters(const std::string& feature) const {
     return {{"feature", feature},
             {"logRetentionPeriodKey", std::string(delta::kLogRetention)},
@@ -34,8 +35,8 @@ struct RetentionTexts {
             {"truncateHistoryLogRetentionPeriod", truncated}};
   }
   std::string advice() const {
-    return "Run the statement again when they are older than " + std::string(delta::kLogRetention) + " (" + log +
-           "), or, with TRUNCATE HISTORY, older than " + truncated + ".";
+    return "Run the statement again when they are older than " + std::string(delta::kLogRetention) + " (" +
+           log + "), or, with TRUNCATE HISTORY, older than " + truncated + ".";
   }
   std::string log;
   std::string truncated;
@@ -55,23 +56,25 @@ const RemovableFeature& requireRemovable(const std::string& name, const delta::P
                 "The feature " + name + " is not known here, so it cannot be dropped.", {{"feature", name}});
   }
   if (!there) {
-    throw Error("DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT", "The table's protocol does not have the feature " + name + ".",
-                {{"feature", name}});
+    throw Error("DELTA_FEATURE_DROP_FEATURE_NOT_PRESENT",
+                "The table's protocol does not have the feature " + name + ".", {{"feature", name}});
   }
   const RemovableFeature* feature = findRemovableFeature(name);
   if (!feature) {
-    throw Error("DELTA_FEATURE_DROP_NONREMOVABLE_FEATURE", "The feature " + name + " cannot be dropped from a table.",
-                {{"feature", name}});
+    throw Error("DELTA_FEATURE_DROP_NONREMOVABLE_FEATURE",
+                "The feature " + name + " cannot be dropped from a table.", {{"feature", name}});
   }
   if (truncateHistory && !feature->leavesHistory && name != kProtection) {
     throw Error("DELTA_FEATURE_DROP_HISTORY_TRUNCATION_NOT_ALLOWED",
-                "The feature " + name + " leaves nothing in the table's history: leave out TRUNCATE HISTORY.", {});
+                "The feature " + name + " leaves nothing in the table's history: leave out TRUNCATE HISTORY.",
+                {});
   }
   if (!truncateHistory && name == kProtection) {
-    throw Error("DELTA_FEATURE_CAN_ONLY_DROP_CHECKPOINT_PROTECTION_WITH_HISTORY_TRUNCATION",
-                "The feature checkpointProtection is dropped with the history that it protects: say DROP FEATURE "
-                "checkpointProtection TRUNCATE HISTORY.",
-                {});
+    throw Error(
+        "DELTA_FEATURE_CAN_ONLY_DROP_CHECKPOINT_PROTECTION_WITH_HISTORY_TRUNCATION",
+        "The feature checkpointProtection is dropped with the history that it protects: say DROP FEATURE "
+        "checkpointProtection TRUNCATE HISTORY.",
+        {});
   }
   return *feature;
 }
@@ -83,20 +86,23 @@ void refuseWhileNeeded(const RemovableFeature& feature, const delta::Protocol& p
   }
   if (names.empty()) return;
   throw Error("DELTA_FEATURE_DROP_DEPENDENT_FEATURE",
-              "The feature " + std::string(feature.name) + " cannot be dropped while the table has features that need it: " +
-                  names + ".",
+              "The feature " + std::string(feature.name) +
+                  " cannot be dropped while the table has features that need it: " + names + ".",
               {{"feature", std::string(feature.name)}, {"dependentFeatures", names}});
 }
 
-// The commit that takes the feature out of the protocol. Others may commit meanwhile: what they made is looked at too.
-void commitDowngrade(const RemovableFeature& feature, const DroppedFrom& table, bool truncateHistory, bool protects) {
+// The commit that takes the feature out of the protocol. Others may commit meanwhile: what they made is
+// looked at too.
+void commitDowngrade(const RemovableFeature& feature, const DroppedFrom& table, bool truncateHistory,
+                     bool protects) {
   const SnapshotPtr snapshot = table.log->require();
   delta::Metadata metadata = snapshot->metadata();
   for (const std::string& key : feature.properties) metadata.configuration.erase(key);
   std::set<std::string> added;
   if (protects) {
     added.insert(kProtection);
-    metadata.configuration[std::string(delta::kCheckpointProtection)] = std::to_string(snapshot->version() + 1);
+    metadata.configuration[std::string(delta::kCheckpointProtection)] =
+        std::to_string(snapshot->version() + 1);
   }
   delta::Transaction transaction(table.log, snapshot);
   transaction.setProtocol(delta::protocolWithout(snapshot->protocol(), feature.name, added));
@@ -131,7 +137,8 @@ bool usesInCommits(const RemovableFeature& feature, const delta::Snapshot& snaps
   return false;
 }
 
-// In the oldest version that can be relied on, tombstones left out (readers do not need them), or in any commit.
+// In the oldest version that can be relied on, tombstones left out (readers do not need them), or in any
+// commit.
 bool isInHistory(const RemovableFeature& feature, const delta::Snapshot& newest) {
   FileSystem& fileSystem = *newest.table().fileSystem;
   const int64_t earliest = delta::earliestReliableCheckpoint(fileSystem, newest.logPath()).value_or(0);
@@ -179,10 +186,11 @@ void dropWithProtection(const RemovableFeature& feature, const DroppedFrom& tabl
     try {
       commitBarrier(table);
     } catch (const Error& error) {
-      throw Error("DELTA_FEATURE_DROP_CHECKPOINT_FAILED",
-                  "The feature " + std::string(feature.name) +
-                      " was not dropped, for a checkpoint before it could not be written. Run the statement again.",
-                  {{"featureName", std::string(feature.name)}})
+      throw Error(
+          "DELTA_FEATURE_DROP_CHECKPOINT_FAILED",
+          "The feature " + std::string(feature.name) +
+              " was not dropped, for a checkpoint before it could not be written. Run the statement again.",
+          {{"featureName", std::string(feature.name)}})
           .withCause(error);
     }
   }
@@ -191,7 +199,8 @@ void dropWithProtection(const RemovableFeature& feature, const DroppedFrom& tabl
   try {
     delta::writeCheckpoint(*table.log->require(), table.log->clock(), table.log->checkpointSettings());
   } catch (const Error& error) {
-    logWarn("The checkpoint after DROP FEATURE in {} was not written: {}", table.log->logPath(), error.message());
+    logWarn("The checkpoint after DROP FEATURE in {} was not written: {}", table.log->logPath(),
+            error.message());
   }
 }
 
@@ -200,7 +209,8 @@ void dropWithProtection(const RemovableFeature& feature, const DroppedFrom& tabl
 void dropFeature(const sql::AlterTable& statement, CommandSession& session) {
   const std::string& name = statement.constraint;
   DroppedFrom table;
-  table.log = requireDelta(requireTable(statement.table, session, "ALTER TABLE ... DROP FEATURE"), session, "ALTER TABLE");
+  table.log = requireDelta(requireTable(statement.table, session, "ALTER TABLE ... DROP FEATURE"), session,
+                           "ALTER TABLE");
   table.session = &session;
   const SnapshotPtr snapshot = table.log->require();
   const RemovableFeature& feature = requireRemovable(name, snapshot->protocol(), statement.truncateHistory);

@@ -44,11 +44,13 @@ const delta::Metadata* metadataOf(const delta::Action& action) {
 
 // One commit that sets properties and takes others away, named as Spark names it.
 void changeProperties(const DroppedFrom& table, const std::vector<std::string>& unset,
-                      const std::vector<std::pair<std::string, std::string>>& set, delta::Operation operation) {
+                      const std::vector<std::pair<std::string, std::string>>& set,
+                      delta::Operation operation) {
   const SnapshotPtr snapshot = table.log->require();
   delta::Metadata changed = snapshot->metadata();
   for (const std::string& key : unset) {
-    std::erase_if(changed.configuration, [&](const auto& entry) { return equalsIgnoreCase(entry.first, key); });
+    std::erase_if(changed.configuration,
+                  [&](const auto& entry) { return equalsIgnoreCase(entry.first, key); });
   }
   for (const auto& [key, value] : set) changed.configuration[key] = value;
   delta::Transaction transaction(table.log, snapshot);
@@ -67,7 +69,8 @@ void unsetProperties(const DroppedFrom& table, const std::vector<std::string>& k
   changeProperties(table, keys, set, std::move(operation));
 }
 
-void setProperties(const DroppedFrom& table, const std::vector<std::pair<std::string, std::string>>& properties) {
+void setProperties(const DroppedFrom& table,
+                   const std::vector<std::pair<std::string, std::string>>& properties) {
   ordered_json said = ordered_json::object();
   for (const auto& [key, value] : properties) said[key] = value;
   delta::Operation operation;
@@ -132,7 +135,8 @@ bool requireNoConstraints(const DroppedFrom& table) {
   if (names.empty()) return false;
   const std::string list = fmt::format("{}", fmt::join(names, ", "));
   throw Error("DELTA_CANNOT_DROP_CHECK_CONSTRAINT_FEATURE",
-              "The feature checkConstraints cannot be dropped while the table has constraints: drop " + list + " first.",
+              "The feature checkConstraints cannot be dropped while the table has constraints: drop " + list +
+                  " first.",
               {{"constraints", list}});
 }
 
@@ -154,8 +158,8 @@ void purge(const DroppedFrom& table) {
                        &table.session->cancellation());
 }
 
-// Vectors that only tombstones still name would look like strays to clients that know no vectors: the files that hold
-// them get tombstones of their own.
+// Vectors that only tombstones still name would look like strays to clients that know no vectors: the files
+// that hold them get tombstones of their own.
 void commitVectorTombstones(const DroppedFrom& table) {
   const SnapshotPtr snapshot = table.log->require();
   const int64_t nowMs = table.log->clock().nowMillis();
@@ -195,7 +199,8 @@ bool removeVectors(const DroppedFrom& table) {
 }
 
 bool usesVectors(const delta::Action& action) {
-  if (const auto* metadata = metadataOf(action)) return delta::tableFlag(*metadata, delta::kEnableDeletionVectors);
+  if (const auto* metadata = metadataOf(action))
+    return delta::tableFlag(*metadata, delta::kEnableDeletionVectors);
   if (const auto* add = std::get_if<delta::AddFile>(&action)) return add->deletionVector.has_value();
   const auto* remove = std::get_if<delta::RemoveFile>(&action);
   return remove && remove->deletionVector;
@@ -205,8 +210,10 @@ bool usesVectors(const delta::Action& action) {
 
 bool restsOnNoV2Checkpoint(const delta::Snapshot& snapshot) {
   if (delta::hasV2Policy(snapshot.metadata())) return false;
-  const auto segment = delta::listLogSegment(*snapshot.table().fileSystem, snapshot.logPath(), snapshot.version());
-  return !segment || !segment->checkpoint || !isV2Checkpoint(*snapshot.table().fileSystem, *segment->checkpoint);
+  const auto segment =
+      delta::listLogSegment(*snapshot.table().fileSystem, snapshot.logPath(), snapshot.version());
+  return !segment || !segment->checkpoint ||
+         !isV2Checkpoint(*snapshot.table().fileSystem, *segment->checkpoint);
 }
 
 bool switchV2Off(const DroppedFrom& table) {
@@ -248,7 +255,8 @@ bool switchCommitTimesOff(const DroppedFrom& table) {
 // ---- typeWidening
 
 bool hasNoWidenedTypes(const delta::Snapshot& snapshot) {
-  return !delta::tableFlag(snapshot.metadata(), kTypeWidening) && !mentions(snapshot.metadata(), "delta.typeChanges");
+  return !delta::tableFlag(snapshot.metadata(), kTypeWidening) &&
+         !mentions(snapshot.metadata(), "delta.typeChanges");
 }
 
 bool switchWideningOff(const DroppedFrom& table) {
@@ -261,7 +269,8 @@ bool switchWideningOff(const DroppedFrom& table) {
   // Every file gets the types of today; what says otherwise goes in the same commit.
   delta::Metadata changed = snapshot->metadata();
   changed.schemaString = withoutFieldKeys(changed.schemaString, "delta.typeChanges");
-  std::erase_if(changed.configuration, [](const auto& entry) { return equalsIgnoreCase(entry.first, kTypeWidening); });
+  std::erase_if(changed.configuration,
+                [](const auto& entry) { return equalsIgnoreCase(entry.first, kTypeWidening); });
   delta::Operation operation;
   operation.name = "REORG";
   operation.parameters = {{"predicate", delta::jsonText("[]")}, {"applyPurge", "true"}};
@@ -286,8 +295,9 @@ void requireStorableNames(const DataType& type) {
   for (const StructField& field : type.fields()) {
     if (field.name.find_first_of(" ,;{}()\n\t=") != std::string::npos) {
       throw Error("DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING",
-                  "The column '" + field.name + "' has a name that files cannot have, so the table keeps its column mapping: "
-                  "rename it first (no spaces and none of ,;{}()=).",
+                  "The column '" + field.name +
+                      "' has a name that files cannot have, so the table keeps its column mapping: "
+                      "rename it first (no spaces and none of ,;{}()=).",
                   {{"invalidColumnNames", field.name}});
     }
     if (field.type->id() == TypeId::Struct) requireStorableNames(*field.type);
@@ -354,7 +364,8 @@ bool hasNoRowIds(const delta::Snapshot& snapshot) {
 // In files that others add meanwhile there are none: row ids are suspended before.
 bool removeRowIds(const DroppedFrom& table) {
   if (hasNoRowIds(*table.log->require())) return false;
-  setProperties(table, {{std::string(delta::kRowTracking), "false"}, {std::string(kRowTrackingSuspended), "true"}});
+  setProperties(table,
+                {{std::string(delta::kRowTracking), "false"}, {std::string(kRowTrackingSuspended), "true"}});
   const SnapshotPtr snapshot = table.log->require();
   delta::Transaction transaction(table.log, snapshot);
   bool any = false;
@@ -391,11 +402,12 @@ bool removeProtectedHistory(const DroppedFrom& table) {
     delta::cleanUpLog(*snapshot, delta::cleanUpCutoffMs(table.log->clock().nowMillis(), retentionMs,
                                                         delta::CleanUpGranularity::Minute));
     if (!isProtectedHistoryGone(*snapshot)) {
-      const std::string period = delta::tableProperty(snapshot->metadata(),
-                                                      "delta.dropFeatureTruncateHistory.retentionDuration")
-                                     .value_or("24 hours");
+      const std::string period =
+          delta::tableProperty(snapshot->metadata(), "delta.dropFeatureTruncateHistory.retentionDuration")
+              .value_or("24 hours");
       throw Error("DELTA_FEATURE_DROP_CHECKPOINT_PROTECTION_WAIT_FOR_RETENTION_PERIOD",
-                  "The table's history still holds versions that use dropped features, so checkpointProtection stays. "
+                  "The table's history still holds versions that use dropped features, so "
+                  "checkpointProtection stays. "
                   "Run the statement again when they are older than " +
                       period + ".",
                   {{"truncateHistoryLogRetentionPeriod", period}});
@@ -408,21 +420,36 @@ bool removeProtectedHistory(const DroppedFrom& table) {
 const std::vector<RemovableFeature>& removableFeatures() {
   static const std::vector<RemovableFeature> kFeatures = {
       {"checkConstraints", false, hasNoConstraints, requireNoConstraints, neverUsed},
-      {"columnMapping", true, hasNoMapping, removeMapping, usesMapping, {}, {}, {"icebergCompatV1", "icebergCompatV2"}},
+      {"columnMapping",
+       true,
+       hasNoMapping,
+       removeMapping,
+       usesMapping,
+       {},
+       {},
+       {"icebergCompatV1", "icebergCompatV2"}},
       {"deletionVectors", true, hasNoVectors, removeVectors, usesVectors},
       {"v2Checkpoint", true, restsOnNoV2Checkpoint, switchV2Off, usesV2},
       {"vacuumProtocolCheck", true, alwaysClean, nothingToClean, neverUsed},
       {"typeWidening", true, hasNoWidenedTypes, switchWideningOff, usesWidening},
       {"typeWidening-preview", true, hasNoWidenedTypes, switchWideningOff, usesWidening},
       {"inCommitTimestamp", false, hasNoCommitTimes, switchCommitTimesOff, neverUsed},
-      {"domainMetadata", false, hasNoDomains, removeDomains, neverUsed, {}, {}, {"clustering", "rowTracking"}},
+      {"domainMetadata",
+       false,
+       hasNoDomains,
+       removeDomains,
+       neverUsed,
+       {},
+       {},
+       {"clustering", "rowTracking"}},
       {"rowTracking",
        false,
        hasNoRowIds,
        removeRowIds,
        neverUsed,
        {std::string(delta::kRowTracking), std::string(kRowTrackingSuspended),
-        "delta.rowTracking.materializedRowIdColumnName", "delta.rowTracking.materializedRowCommitVersionColumnName"},
+        "delta.rowTracking.materializedRowIdColumnName",
+        "delta.rowTracking.materializedRowCommitVersionColumnName"},
        {"delta.rowTracking"}},
       {"checkpointProtection", false, hasNoProtection, removeProtectedHistory, neverUsed},
   };
@@ -460,7 +487,8 @@ void commitBarrier(const DroppedFrom& table) {
 }
 
 bool isProtectedHistoryGone(const delta::Snapshot& snapshot) {
-  const int64_t protectedBefore = delta::checkpointProtectionVersion(snapshot.protocol(), snapshot.metadata());
+  const int64_t protectedBefore =
+      delta::checkpointProtectionVersion(snapshot.protocol(), snapshot.metadata());
   if (protectedBefore <= 0) return true;
   FileSystem& fileSystem = *snapshot.table().fileSystem;
   const auto earliest = delta::earliestReliableCheckpoint(fileSystem, snapshot.logPath());

@@ -53,8 +53,8 @@ void setTableProperties(const sql::Name& table, const sql::Properties& propertie
 
 void unsetTableProperties(const sql::Name& table, const std::vector<std::string>& keys,
                           CommandSession& session) {
-  const auto log =
-      requireDelta(requireTable(table, session, "ALTER TABLE ... UNSET TBLPROPERTIES"), session, "ALTER TABLE");
+  const auto log = requireDelta(requireTable(table, session, "ALTER TABLE ... UNSET TBLPROPERTIES"), session,
+                                "ALTER TABLE");
   const delta::SnapshotPtr snapshot = log->require();
   delta::Metadata changed = snapshot->metadata();
   std::vector<std::string> said;

@@ -15,6 +15,7 @@ namespace thalweg {
 // DELTA_ADD_CONSTRAINTS, and as checkTableProperty.
 void setTableProperties(const sql::Name& table, const sql::Properties& properties, CommandSession& session);
 // Properties that the table does not have are no error, with IF EXISTS or without, as in Spark.
-void unsetTableProperties(const sql::Name& table, const std::vector<std::string>& keys, CommandSession& session);
+void unsetTableProperties(const sql::Name& table, const std::vector<std::string>& keys,
+                          CommandSession& session);
 
 }  // namespace thalweg

@@ -46,14 +46,16 @@ delta::PartitionValues renamedValues(const delta::AddFile& file, const delta::Da
   delta::PartitionValues values;
   for (size_t i = 0; i < from.schema->fields().size(); ++i) {
     const auto value = file.partitionValues.find(from.physicalSchema->fields()[i].name);
-    if (value != file.partitionValues.end()) values.emplace(to.physicalSchema->fields()[i].name, value->second);
+    if (value != file.partitionValues.end())
+      values.emplace(to.physicalSchema->fields()[i].name, value->second);
   }
   return values;
 }
 
 class Rewrite {
  public:
-  Rewrite(const delta::SnapshotPtr& snapshot, const delta::Metadata& metadata, const CancellationToken& cancellation)
+  Rewrite(const delta::SnapshotPtr& snapshot, const delta::Metadata& metadata,
+          const CancellationToken& cancellation)
       : readLayout_(delta::makeTableLayout(snapshot->table(), snapshot->metadata(), snapshot->schema())),
         from_(delta::makeDataFileLayout(snapshot->table(), snapshot->metadata(), snapshot->protocol())),
         to_(delta::makeDataFileLayout(snapshot->table(), metadata, snapshot->protocol())) {
@@ -100,7 +102,8 @@ void rewriteTable(const std::shared_ptr<delta::DeltaLog>& log, const delta::Snap
   transaction.readWholeTable();
   transaction.setMetadata(std::move(metadata));
   const int64_t nowMs = log->clock().nowMillis();
-  for (const delta::AddFile& file : files) transaction.remove(delta::removalOf(file, nowMs, /*dataChange=*/false));
+  for (const delta::AddFile& file : files)
+    transaction.remove(delta::removalOf(file, nowMs, /*dataChange=*/false));
   for (const delta::AddFile& file : written.files()) transaction.add(file);
   transaction.setOperation(std::move(operation));
   written.handOver();

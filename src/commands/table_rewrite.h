@@ -9,9 +9,9 @@
 
 namespace thalweg {
 
-// One commit that sets the metadata and has each live file's rows written again under it, file by file on the session's
-// pool; rows, their order and columns stay (dataChange false). Another writer's commit meanwhile is a conflict, which is
-// thrown. Throws unsupported() for tables with row tracking.
+// One commit that sets the metadata and has each live file's rows written again under it, file by file on the
+// session's pool; rows, their order and columns stay (dataChange false). Another writer's commit meanwhile is
+// a conflict, which is thrown. Throws unsupported() for tables with row tracking.
 void rewriteTable(const std::shared_ptr<delta::DeltaLog>& log, const delta::SnapshotPtr& snapshot,
                   delta::Metadata metadata, delta::Operation operation, CommandSession& session);
 

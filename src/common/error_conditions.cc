@@ -377,6 +377,8 @@ const ErrorCondition& findErrorCondition(std::string_view name) {
   return found ? *found : *lookUp("INTERNAL_ERROR");
 }
 
-bool hasErrorCondition(std::string_view name) { return lookUp(name) != nullptr; }
+bool hasErrorCondition(std::string_view name) {
+  return lookUp(name) != nullptr;
+}
 
 }  // namespace thalweg

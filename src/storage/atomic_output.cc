@@ -10,7 +10,8 @@ namespace {
 
 class WholeFileStream : public arrow::io::OutputStream {
  public:
-  WholeFileStream(FileSystem& fileSystem, std::string path) : fileSystem_(fileSystem), path_(std::move(path)) {}
+  WholeFileStream(FileSystem& fileSystem, std::string path)
+      : fileSystem_(fileSystem), path_(std::move(path)) {}
 
   arrow::Status Write(const void* data, int64_t size) override {
     if (closed_) return arrow::Status::Invalid("write to the closed file ", path_);

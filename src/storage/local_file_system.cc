@@ -157,7 +157,8 @@ int openRegularFile(const std::string& path) {
                                                         : EINVAL;
   if (failure == 0) return descriptor;
   ::close(descriptor);
-  throw storageError(failure, failure == EINVAL ? "open (it is a pipe, a socket or a device, not a file)" : "open", path);
+  throw storageError(
+      failure, failure == EINVAL ? "open (it is a pipe, a socket or a device, not a file)" : "open", path);
 }
 
 class LocalFileSystem : public FileSystem, public FolderAccess {

@@ -12,8 +12,8 @@ std::optional<std::string> textOf(const std::optional<std::string_view>& text) {
 void viewValues(const PartitionValues& values, FileFields& fields) {
   fields.partitionValues.reserve(values.size());
   for (const auto& [column, value] : values) {
-    fields.partitionValues.emplace_back(
-        column, value ? std::optional<std::string_view>(*value) : std::nullopt);
+    fields.partitionValues.emplace_back(column,
+                                        value ? std::optional<std::string_view>(*value) : std::nullopt);
   }
 }
 

@@ -100,9 +100,9 @@ DataTypePtr CheckpointColumns::removeType() {
 SchemaPtr CheckpointColumns::schema(CheckpointContent content) const {
   if (content == CheckpointContent::Files)
     return DataType::structOf({{"add", addType()}, {"remove", removeType()}});
-  std::vector<StructField> fields = {{"txn", transactionType()},       {"add", addType()},
-                                     {"remove", removeType()},         {"metaData", metadataType()},
-                                     {"protocol", protocolType()},     {"domainMetadata", domainType()}};
+  std::vector<StructField> fields = {{"txn", transactionType()},   {"add", addType()},
+                                     {"remove", removeType()},     {"metaData", metadataType()},
+                                     {"protocol", protocolType()}, {"domainMetadata", domainType()}};
   if (content == CheckpointContent::TopLevel) {
     fields.push_back({"checkpointMetadata", checkpointMetadataType()});
     fields.push_back({"sidecar", sidecarType()});
@@ -131,9 +131,10 @@ CheckpointColumns checkpointColumns(const Snapshot& snapshot) {
     partitionFields.push_back({field.name, field.type});
   }
   if (!partitionFields.empty()) columns.partitionValues = DataType::structOf(std::move(partitionFields));
-  columns.stats = FileStatistics(*DataType::structOf(std::move(dataFields)), *DataType::structOf(logicalFields),
-                                 statisticsOptions(metadata, snapshot.protocol()))
-                      .parsedType();
+  columns.stats =
+      FileStatistics(*DataType::structOf(std::move(dataFields)), *DataType::structOf(logicalFields),
+                     statisticsOptions(metadata, snapshot.protocol()))
+          .parsedType();
   return columns;
 }
 

@@ -25,8 +25,8 @@ struct CheckpointColumns {
   SchemaPtr schema(CheckpointContent content) const;
 };
 
-// partitionValues_parsed and stats_parsed are there unless delta.checkpoint.writeStatsAsStruct says false (Spark's
-// default is true, where the protocol's is false).
+// partitionValues_parsed and stats_parsed are there unless delta.checkpoint.writeStatsAsStruct says false
+// (Spark's default is true, where the protocol's is false).
 CheckpointColumns checkpointColumns(const Snapshot& snapshot);
 
 }  // namespace thalweg::delta

@@ -31,7 +31,8 @@ struct CheckpointFile::Implementation {
                  CheckpointContent content, Publication publication)
       : schema(columns.schema(content)),
         arrowSchema(toArrowSchema(*schema)),
-        writer(publication == Publication::AtClose ? fileSystem.openAtomicOutput(path) : fileSystem.openOutput(path),
+        writer(publication == Publication::AtClose ? fileSystem.openAtomicOutput(path)
+                                                   : fileSystem.openOutput(path),
                path, schema, writeOptions()),
         adds(columns) {}
 
@@ -55,8 +56,8 @@ struct CheckpointFile::Implementation {
   template <typename Fill>
   void writeOne(const char* name, const Fill& fill) {
     const int column = columnOf(name);
-    const auto builder = valueOrThrow(
-        arrow::MakeBuilder(arrowSchema->field(column)->type(), arrow::default_memory_pool()));
+    const auto builder =
+        valueOrThrow(arrow::MakeBuilder(arrowSchema->field(column)->type(), arrow::default_memory_pool()));
     fill(StructWriter(static_cast<arrow::StructBuilder&>(*builder)));
     write(column, valueOrThrow(builder->Finish()));
     ++numRows;

@@ -26,11 +26,14 @@ const std::string kSchema = R"({"type":"struct","fields":[
   {"name":"q","type":"string","nullable":true,"metadata":{}},
   {"name":"s","type":{"type":"struct","fields":[{"name":"a","type":"double","nullable":true,"metadata":{}},
     {"name":"b","type":"timestamp","nullable":true,"metadata":{}}]},"nullable":true,"metadata":{}},
-  {"name":"d","type":"decimal(10,2)","nullable":true,"metadata":{}},
+  {"name":"d","type":"decimal(10,2)",
+                  "nullable" : true, "metadata" : {}
+},
   {"name":"n","type":"timestamp_ntz","nullable":true,"metadata":{}},
   {"name":"bin","type":"binary","nullable":true,"metadata":{}},{"name":"bo","type":"boolean","nullable":true,"metadata":{}},
   {"name":"arr","type":{"type":"array","elementType":"integer","containsNull":true},"nullable":true,"metadata":{}},
-  {"name":"f","type":"float","nullable":true,"metadata":{}},{"name":"sh","type":"short","nullable":true,"metadata":{}}]})";
+  {"name":"f","type":"float","nullable":true,"metadata":{}},{"name":"sh","type":"short","nullable":true,"metadata":{}}]
+})";
 
 // What Spark wrote for one row, and as stats_parsed in its checkpoint.
 const std::string kStats =
@@ -155,7 +158,8 @@ TEST_F(CheckpointTest, ThePolicyV2NamesItsSidecarsInALinesFile) {
   for (int part = 1; part <= 3; ++part) {
     const json& sidecar = lines[static_cast<size_t>(part)]["sidecar"];
     const std::string name = sidecar["path"];
-    EXPECT_TRUE(name.starts_with("00000000000000000005.checkpoint.000000000" + std::to_string(part) + ".0000000003."))
+    EXPECT_TRUE(
+        name.starts_with("00000000000000000005.checkpoint.000000000" + std::to_string(part) + ".0000000003."))
         << name;
     const auto file = files_->stat(std::string(kLog) + "_sidecars/" + name);
     ASSERT_TRUE(file);
@@ -253,16 +257,20 @@ TEST_F(CheckpointTest, StatisticsAndPartitionValuesAreColumnsToo) {
   const std::string file = classicCheckpointFileName(1);
   const auto add = readParquetSchema(*files_, kLog + file)->fields()[1];
   ASSERT_EQ(add.name, "add");
-  EXPECT_EQ(namesOf(*add.type),
-            (std::vector<std::string>{"path", "partitionValues", "size", "modificationTime", "dataChange", "tags",
-                                      "deletionVector", "baseRowId", "defaultRowCommitVersion", "clusteringProvider",
-                                      "stats", "partitionValues_parsed", "stats_parsed"}));
+  EXPECT_EQ(
+      namesOf(*add.type),
+      (std::vector<std::string>{"path", "partitionValues", "size", "modificationTime", "dataChange", "tags",
+                                "deletionVector", "baseRowId", "defaultRowCommitVersion",
+                                "clusteringProvider", "stats", "partitionValues_parsed", "stats_parsed"}));
   const DataType& stats = *add.type->fields()[12].type;
   EXPECT_EQ(stats.simpleString(),
             "struct<numRecords:bigint,"
-            "minValues:struct<id:int,s:struct<a:double,b:timestamp>,d:decimal(10,2),n:timestamp_ntz,f:float,sh:smallint>,"
-            "maxValues:struct<id:int,s:struct<a:double,b:timestamp>,d:decimal(10,2),n:timestamp_ntz,f:float,sh:smallint>,"
-            "nullCount:struct<id:bigint,s:struct<a:bigint,b:bigint>,d:bigint,n:bigint,bin:bigint,bo:bigint,arr:bigint,"
+            "minValues:struct<id:int,s:struct<a:double,b:timestamp>,d:decimal(10,2),n:timestamp_ntz,f:float,"
+            "sh:smallint>,"
+            "maxValues:struct<id:int,s:struct<a:double,b:timestamp>,d:decimal(10,2),n:timestamp_ntz,f:float,"
+            "sh:smallint>,"
+            "nullCount:struct<id:bigint,s:struct<a:bigint,b:bigint>,d:bigint,n:bigint,bin:bigint,bo:bigint,"
+            "arr:bigint,"
             "f:bigint,sh:bigint>,tightBounds:boolean>");
   EXPECT_EQ(add.type->fields()[11].type->simpleString(), "struct<p:date,q:string>");
 
@@ -301,8 +309,10 @@ TEST_F(CheckpointTest, StatisticsAsJsonAlone) {
 // Of other writers: the commit stays readable, and the columns are unknown.
 TEST_F(CheckpointTest, StatisticsThatAreNoneBecomeNulls) {
   create({{"delta.enableDeletionVectors", "true"}}, 5);
-  for (const char* stats : {"", "nonsense", "{\"numRecords\":\"x\",\"minValues\":7}", "{\"minValues\":{\"id\":99999999999,"
-                            "\"d\":1.999,\"s\":[1]},\"numRecords\":4}", "{\"numRecords\":3"}) {
+  for (const char* stats : {"", "nonsense", "{\"numRecords\":\"x\",\"minValues\":7}",
+                            "{\"minValues\":{\"id\":99999999999,"
+                            "\"d\":1.999,\"s\":[1]},\"numRecords\":4}",
+                            "{\"numRecords\":3"}) {
     Transaction transaction(log_, log_->require());
     AddFile file;
     file.path = std::string("f") + std::to_string(log_->require()->version());

@@ -39,7 +39,8 @@ class CheckpointWrite {
     writeSidecars();
     const auto topLevel = std::make_shared<const TopLevel>(makeTopLevel());
     const TopLevel& top = *topLevel;
-    const std::string name = uuidCheckpointFileName(snapshot_.version(), randomUuid(), settings_.parquetTopLevel);
+    const std::string name =
+        uuidCheckpointFileName(snapshot_.version(), randomUuid(), settings_.parquetTopLevel);
     const std::string path = snapshot_.logPath() + "/" + name;
     top.write(fileSystem_, path, columns_);
     report_.topLevel = topLevel;
@@ -60,7 +61,8 @@ class CheckpointWrite {
     const int64_t parts = numParts();
     if (parts > 1) return writeParts(static_cast<int32_t>(parts));
     const std::string path = snapshot_.logPath() + "/" + classicCheckpointFileName(snapshot_.version());
-    CheckpointFile file(fileSystem_, path, columns_, CheckpointContent::Whole, CheckpointFile::Publication::AtClose);
+    CheckpointFile file(fileSystem_, path, columns_, CheckpointContent::Whole,
+                        CheckpointFile::Publication::AtClose);
     for (const Action& action : nonFileActions(snapshot_)) file.write(action);
     forEachFile([&](const FileFields& fields) { file.write(fields); });
     report_.size = file.numRows();
@@ -179,12 +181,14 @@ class CheckpointWrite {
         parts,
         [&](int64_t part) {
           name = sidecarFileName(snapshot_.version(), part, parts, randomUuid());
-          return std::make_unique<CheckpointFile>(fileSystem_, folder + name, columns_, CheckpointContent::Files,
+          return std::make_unique<CheckpointFile>(fileSystem_, folder + name, columns_,
+                                                  CheckpointContent::Files,
                                                   CheckpointFile::Publication::AsGrows);
         },
         [&](CheckpointFile& file) {
           Sidecar sidecar{name, closeFile(file), 0};
-          if (const auto info = fileSystem_.stat(folder + name)) sidecar.modificationTime = info->modificationTimeMs;
+          if (const auto info = fileSystem_.stat(folder + name))
+            sidecar.modificationTime = info->modificationTimeMs;
           sidecars_.push_back(std::move(sidecar));
         });
   }
@@ -233,7 +237,8 @@ bool hasV2Policy(const Metadata& metadata) {
   return equalsIgnoreCase(tableProperty(metadata, kCheckpointPolicy).value_or(""), "v2");
 }
 
-CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock, const CheckpointSettings& settings) {
+CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock,
+                                 const CheckpointSettings& settings) {
   checkWritable(snapshot.protocol(), snapshot.metadata(), snapshot.table().path);
   passFaultPoint(FaultPoint::DeltaCheckpointBefore);
   CheckpointWrite write(snapshot, clock, settings);

@@ -29,8 +29,8 @@ std::vector<LogFile> listLog(const Snapshot& snapshot) {
   return files;
 }
 
-// Chooses, among files in the order of their names, a front of whole segments. A segment begins with a checkpoint; it
-// goes where its last file may go.
+// Chooses, among files in the order of their names, a front of whole segments. A segment begins with a
+// checkpoint; it goes where its last file may go.
 class ExpiredFront {
  public:
   ExpiredFront(int64_t cutoffMs, int64_t maxVersion) : cutoffMs_(cutoffMs), maxVersion_(maxVersion) {}
@@ -89,7 +89,8 @@ class ExpiredFront {
   std::vector<LogFile> expired_;
 };
 
-std::vector<LogFile> expiredFiles(const Snapshot& snapshot, const std::vector<LogFile>& files, int64_t cutoffMs) {
+std::vector<LogFile> expiredFiles(const Snapshot& snapshot, const std::vector<LogFile>& files,
+                                  int64_t cutoffMs) {
   const auto hint = readCheckpointHint(*snapshot.table().fileSystem, snapshot.logPath());
   if (!hint) return {};
   ExpiredFront front(cutoffMs, hint->version - 1);
@@ -133,11 +134,13 @@ int64_t removeSidecars(const Snapshot& snapshot, int64_t cutoffMs) {
   std::set<std::string> used;
   for (const LogFile& file : listLog(snapshot)) {
     if (!file.name.isCheckpoint() || file.name.kind == LogFileKind::MultiPartCheckpoint) continue;
-    for (std::string& name : sidecarNames(fileSystem, {file.name.version, {file.info}})) used.insert(std::move(name));
+    for (std::string& name : sidecarNames(fileSystem, {file.name.version, {file.info}}))
+      used.insert(std::move(name));
   }
   int64_t removed = 0;
   for (const FileInfo& sidecar : sidecars) {
-    if (sidecar.isDirectory || sidecar.modificationTimeMs >= cutoffMs || used.contains(std::string(sidecar.name())))
+    if (sidecar.isDirectory || sidecar.modificationTimeMs >= cutoffMs ||
+        used.contains(std::string(sidecar.name())))
       continue;
     fileSystem.remove(sidecar.path);
     ++removed;
@@ -145,7 +148,8 @@ int64_t removeSidecars(const Snapshot& snapshot, int64_t cutoffMs) {
   return removed;
 }
 
-void keepClassicName(const Snapshot& snapshot, const std::vector<LogFile>& files, const CheckpointReport* newest) {
+void keepClassicName(const Snapshot& snapshot, const std::vector<LogFile>& files,
+                     const CheckpointReport* newest) {
   if (!newest || !newest->topLevel) return;
   const bool there = std::any_of(files.begin(), files.end(), [&](const LogFile& file) {
     return file.name.version == newest->version && file.name.kind == LogFileKind::ClassicCheckpoint;

@@ -27,7 +27,8 @@ class SetClock final : public Clock {
   std::chrono::steady_clock::time_point monotonic() const override { return systemClock().monotonic(); }
 };
 
-// Versions are made a day after one another, long ago; files carry the clock's times, once their commit is over.
+// Versions are made a day after one another, long ago; files carry the clock's times, once their commit is
+// over.
 class LogCleanUpTest : public testing::Test {
  protected:
   LogCleanUpTest() : folder_(fs::temp_directory_path() / ("thalweg-log-clean-up-" + randomUuid())) {
@@ -39,7 +40,8 @@ class LogCleanUpTest : public testing::Test {
   void create(std::map<std::string, std::string> properties, const Protocol& protocol = {}) {
     Transaction transaction(log_, nullptr);
     Metadata metadata;
-    metadata.schemaString = R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{}}]})";
+    metadata.schemaString =
+        R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{}}]})";
     metadata.configuration = std::move(properties);
     transaction.setMetadata(metadata);
     if (protocol.writerFeatures) transaction.setProtocol(protocol);
@@ -66,12 +68,14 @@ class LogCleanUpTest : public testing::Test {
   // Files get the clock's time, once.
   void stampNewFiles() {
     for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
-      if (entry.is_regular_file() && stamped_.insert(entry.path().string()).second) setTime(entry.path(), clock_.nowMs);
+      if (entry.is_regular_file() && stamped_.insert(entry.path().string()).second)
+        setTime(entry.path(), clock_.nowMs);
     }
   }
   static void setTime(const fs::path& path, int64_t ms) {
     const auto since = std::chrono::milliseconds(ms);
-    fs::last_write_time(path, fs::file_time_type::clock::from_sys(std::chrono::sys_time<std::chrono::milliseconds>(since)));
+    fs::last_write_time(
+        path, fs::file_time_type::clock::from_sys(std::chrono::sys_time<std::chrono::milliseconds>(since)));
   }
   fs::path logFile(const std::string& name) const { return folder_ / "_delta_log" / name; }
 
@@ -85,7 +89,8 @@ class LogCleanUpTest : public testing::Test {
   }
   size_t numSidecars() const {
     const fs::path sidecars = folder_ / "_delta_log" / "_sidecars";
-    return fs::exists(sidecars) ? static_cast<size_t>(std::distance(fs::directory_iterator(sidecars), {})) : 0;
+    return fs::exists(sidecars) ? static_cast<size_t>(std::distance(fs::directory_iterator(sidecars), {}))
+                                : 0;
   }
 
   static std::set<int64_t> range(int64_t first, int64_t last) {
@@ -101,13 +106,15 @@ class LogCleanUpTest : public testing::Test {
 };
 
 TEST(CleanUpCutoff, IsCutDownToMidnightOfUtcOrToTheMinute) {
-  EXPECT_EQ(cleanUpCutoffMs(1'579'075'200'000, kDayMs, CleanUpGranularity::Day), 1'578'960'000'000) << "2020-01-14";
-  EXPECT_EQ(cleanUpCutoffMs(1'579'075'212'345, 13'000, CleanUpGranularity::Minute), 1'579'075'140'000) << "07:59";
+  EXPECT_EQ(cleanUpCutoffMs(1'579'075'200'000, kDayMs, CleanUpGranularity::Day), 1'578'960'000'000)
+      << "2020-01-14";
+  EXPECT_EQ(cleanUpCutoffMs(1'579'075'212'345, 13'000, CleanUpGranularity::Minute), 1'579'075'140'000)
+      << "07:59";
 }
 
-// Version n is n days younger than version 0, each at 08:00; checkpoints at 5, 10 and 15. On day 15 a retention of five
-// days ends on day 10 at 08:00, cut down to its midnight: versions up to 9 are expired. The newest checkpoint that an
-// expired commit precedes is 10: all before it goes, it and what follows stays.
+// Version n is n days younger than version 0, each at 08:00; checkpoints at 5, 10 and 15. On day 15 a
+// retention of five days ends on day 10 at 08:00, cut down to its midnight: versions up to 9 are expired. The
+// newest checkpoint that an expired commit precedes is 10: all before it goes, it and what follows stays.
 TEST_F(LogCleanUpTest, AllBeforeTheNewestCheckpointThatAnExpiredCommitPrecedes) {
   create({{"delta.checkpointInterval", "5"}, {"delta.logRetentionDuration", "interval 5 days"}});
   appendDaily(14);
@@ -148,13 +155,14 @@ TEST_F(LogCleanUpTest, WithoutACheckpointNothingGoes) {
   EXPECT_EQ(versionsOf(LogFileKind::Commit), range(0, 40));
 }
 
-// A file that is no younger than the version before it counts as a millisecond younger: copies of old files among new
-// ones do not expire before those.
+// A file that is no younger than the version before it counts as a millisecond younger: copies of old files
+// among new ones do not expire before those.
 TEST_F(LogCleanUpTest, TimesThatDoNotRiseAreMadeTo) {
   create({{"delta.checkpointInterval", "5"}, {"delta.enableExpiredLogCleanup", "false"}});
   appendDaily(10);
   for (int64_t version = 0; version <= 10; ++version) fs::remove(logFile(checksumFileName(version)));
-  // Version 2 is of today: 3 and 4, which stand before the checkpoint, count as younger, whatever their files say.
+  // Version 2 is of today: 3 and 4, which stand before the checkpoint, count as younger, whatever their files
+  // say.
   setTime(logFile(commitFileName(2)), clock_.nowMs);
   setTime(logFile(classicCheckpointFileName(5)), clock_.nowMs + kDayMs);
   cleanUpLog(*log_->require(), clock_.nowMs + 1);
@@ -200,7 +208,8 @@ TEST_F(LogCleanUpTest, SidecarsGoWithTheLastCheckpointThatNamesThem) {
 
 // Below the protected version, history goes as a whole or up to a checkpoint that was there before.
 TEST_F(LogCleanUpTest, ProtectedCheckpoints) {
-  Protocol protocol{1, 7, std::nullopt, std::vector<std::string>{"appendOnly", "invariants", "checkpointProtection"}};
+  Protocol protocol{1, 7, std::nullopt,
+                    std::vector<std::string>{"appendOnly", "invariants", "checkpointProtection"}};
   create({{"delta.checkpointInterval", "5"},
           {"delta.enableExpiredLogCleanup", "false"},
           {"delta.requireCheckpointProtectionBeforeVersion", "9"}},

@@ -167,7 +167,8 @@ struct ParsedPartitionWriter::Column {
   }
 };
 
-ParsedPartitionWriter::ParsedPartitionWriter(DataTypePtr type, arrow::StructBuilder& builder) : builder_(builder) {
+ParsedPartitionWriter::ParsedPartitionWriter(DataTypePtr type, arrow::StructBuilder& builder)
+    : builder_(builder) {
   for (const StructField& field : type->fields()) columns_.push_back({field.name, field.type, {}, {}});
 }
 ParsedPartitionWriter::~ParsedPartitionWriter() = default;

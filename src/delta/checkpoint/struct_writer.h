@@ -20,7 +20,9 @@ namespace thalweg::delta {
 // Each member is written once, in the struct's order; absent values are nulls.
 class StructWriter {
  public:
-  explicit StructWriter(arrow::StructBuilder& builder) : builder_(builder) { throwIfFailed(builder_.Append()); }
+  explicit StructWriter(arrow::StructBuilder& builder) : builder_(builder) {
+    throwIfFailed(builder_.Append());
+  }
 
   void text(std::string_view value) { throwIfFailed(next<arrow::StringBuilder>().Append(value)); }
   template <typename Text>

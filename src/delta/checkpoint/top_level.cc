@@ -7,7 +7,8 @@ namespace {
 
 // {"checkpointMetadata":{"version":3,"tags":{…}}}
 std::string lineOf(const CheckpointMetadata& metadata) {
-  std::string line = "{\"checkpointMetadata\":{\"version\":" + std::to_string(metadata.version) + ",\"tags\":{";
+  std::string line =
+      "{\"checkpointMetadata\":{\"version\":" + std::to_string(metadata.version) + ",\"tags\":{";
   bool first = true;
   for (const auto& [key, value] : metadata.tags) {
     if (!first) line += ',';
@@ -30,7 +31,8 @@ std::vector<Action> nonFileActions(const Snapshot& snapshot) {
   return actions;
 }
 
-void TopLevel::write(FileSystem& fileSystem, const std::string& path, const CheckpointColumns& columns) const {
+void TopLevel::write(FileSystem& fileSystem, const std::string& path,
+                     const CheckpointColumns& columns) const {
   if (path.ends_with(".json")) {
     std::string text = lineOf(metadata) + "\n";
     for (const Sidecar& sidecar : sidecars) text += "{\"sidecar\":" + toSidecarJson(sidecar) + "}\n";
@@ -38,7 +40,8 @@ void TopLevel::write(FileSystem& fileSystem, const std::string& path, const Chec
     fileSystem.writeAtomically(path, text);
     return;
   }
-  CheckpointFile file(fileSystem, path, columns, CheckpointContent::TopLevel, CheckpointFile::Publication::AtClose);
+  CheckpointFile file(fileSystem, path, columns, CheckpointContent::TopLevel,
+                      CheckpointFile::Publication::AtClose);
   file.write(metadata);
   for (const Sidecar& sidecar : sidecars) file.write(sidecar);
   for (const Action& action : actions) file.write(action);

@@ -1,4 +1,5 @@
-// The file of a V2 checkpoint that readers find by its name: all actions but adds and removes, and its sidecars' names.
+// The file of a V2 checkpoint that readers find by its name: all actions but adds and removes, and its
+// sidecars' names.
 #pragma once
 
 #include <string>

@@ -45,7 +45,8 @@ void bestEffort(const Snapshot& snapshot, const char* what, const Work& work) {
   }
 }
 
-// A day's expired files are removed once; a log that grows by the second is not listed behind every checkpoint.
+// A day's expired files are removed once; a log that grows by the second is not listed behind every
+// checkpoint.
 void cleanUp(DeltaLog& log, const Snapshot& snapshot, const CheckpointReport& checkpoint) {
   if (!cleansUpExpiredLog(snapshot.metadata())) return;
   const int64_t cutoffMs =
@@ -60,14 +61,14 @@ void cleanUp(DeltaLog& log, const Snapshot& snapshot, const CheckpointReport& ch
 
 void writeCheckpointAndCleanUp(DeltaLog& log, const Snapshot& snapshot) {
   std::optional<CheckpointReport> checkpoint;
-  bestEffort(snapshot, "checkpoint", [&] {
-    checkpoint = writeCheckpoint(snapshot, log.clock(), log.checkpointSettings());
-  });
+  bestEffort(snapshot, "checkpoint",
+             [&] { checkpoint = writeCheckpoint(snapshot, log.clock(), log.checkpointSettings()); });
   if (!checkpoint) return;
   try {
     cleanUp(log, snapshot, *checkpoint);
   } catch (...) {
-    logWarn("Expired files of {} were not removed: {}", snapshot.logPath(), currentExceptionAsError().message());
+    logWarn("Expired files of {} were not removed: {}", snapshot.logPath(),
+            currentExceptionAsError().message());
   }
 }
 

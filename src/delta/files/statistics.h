@@ -36,8 +36,8 @@ class FileStatistics {
   // 9999) are left out. From any thread.
   std::string toJson(int64_t numRecords, const std::vector<ParquetColumnStatistics>& written) const;
 
-  // The columns of these statistics in checkpoints, `stats_parsed`: numRecords, minValues and maxValues of the types that
-  // have bounds, nullCount, and tightBounds where they say it. Null fields, no metadata.
+  // The columns of these statistics in checkpoints, `stats_parsed`: numRecords, minValues and maxValues of
+  // the types that have bounds, nullCount, and tightBounds where they say it. Null fields, no metadata.
   DataTypePtr parsedType() const;
 
   class Column;

@@ -34,8 +34,8 @@ struct CheckpointHint {
 // nullopt where the text is no such object, has no version, or carries a checksum that does not hold.
 std::optional<CheckpointHint> parseCheckpointHint(std::string_view json);
 
-// With a checksum; version, size and parts first, as old readers want them. Of a V2 checkpoint, more than thirty
-// actions or sidecars are left out, as Spark does.
+// With a checksum; version, size and parts first, as old readers want them. Of a V2 checkpoint, more than
+// thirty actions or sidecars are left out, as Spark does.
 std::string toCheckpointHintJson(const CheckpointHint& hint);
 
 // The protocol's checksum of the hint: the MD5 (hexadecimal) of the object's canonical form without its field

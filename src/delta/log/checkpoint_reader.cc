@@ -27,16 +27,17 @@ std::vector<std::string> membersOf(const std::string& column, std::initializer_l
 
 const std::vector<std::string>& addColumns() {
   static const std::vector<std::string> kColumns =
-      membersOf("add", {"path", "partitionValues", "size", "modificationTime", "stats", "tags", "deletionVector",
-                        "baseRowId", "defaultRowCommitVersion", "clusteringProvider"});
+      membersOf("add", {"path", "partitionValues", "size", "modificationTime", "stats", "tags",
+                        "deletionVector", "baseRowId", "defaultRowCommitVersion", "clusteringProvider"});
   return kColumns;
 }
 
 const std::vector<std::string>& allColumns() {
   static const std::vector<std::string> kColumns = [] {
     std::vector<std::string> columns = kStateColumns;
-    const auto removes = membersOf("remove", {"path", "deletionTimestamp", "extendedFileMetadata", "partitionValues",
-                                              "size", "deletionVector", "baseRowId", "defaultRowCommitVersion"});
+    const auto removes =
+        membersOf("remove", {"path", "deletionTimestamp", "extendedFileMetadata", "partitionValues", "size",
+                             "deletionVector", "baseRowId", "defaultRowCommitVersion"});
     columns.insert(columns.end(), addColumns().begin(), addColumns().end());
     columns.insert(columns.end(), removes.begin(), removes.end());
     return columns;
@@ -331,8 +332,8 @@ class ParquetCheckpointFile {
  private:
   static constexpr int64_t kBatchRows = 16384;
   // One that each action sets.
-  inline static const std::vector<std::string> kStateLeaves = {"txn.appId", "metaData.id", "protocol.minReaderVersion",
-                                                               "domainMetadata.domain", "sidecar.path"};
+  inline static const std::vector<std::string> kStateLeaves = {
+      "txn.appId", "metaData.id", "protocol.minReaderVersion", "domainMetadata.domain", "sidecar.path"};
 
   void read(ParquetColumnStream& stream) {
     while (const auto batch = stream.next()) readBatch(*batch, stream.firstRowIndex());
@@ -376,12 +377,14 @@ void readParquetFile(FileSystem& fileSystem, const std::string& path, const Sink
   } catch (const Error& error) {
     // What is wrong with a column is found where no file is known.
     if (error.text().find(path) != std::string::npos) throw;
-    throw Error(error.condition(), "The checkpoint " + path + " cannot be read: " + error.text(), error.parameters());
+    throw Error(error.condition(), "The checkpoint " + path + " cannot be read: " + error.text(),
+                error.parameters());
   }
 }
 
 template <typename Read>
-void readTopLevel(FileSystem& fileSystem, const CheckpointFiles& checkpoint, const Sinks& sinks, const Read& read) {
+void readTopLevel(FileSystem& fileSystem, const CheckpointFiles& checkpoint, const Sinks& sinks,
+                  const Read& read) {
   for (const FileInfo& file : checkpoint.files) {
     if (file.path.ends_with(".json")) {
       readActions(fileSystem.readAll(file.path), file.path, sinks.actions, sinks.sidecars);
@@ -424,13 +427,15 @@ void readCheckpoint(FileSystem& fileSystem, const std::string& logPath, const Ch
     readParquetFile(fileSystem, sidecarPath(logPath, sidecars[i]), {actions, files, {}}, readAll);
 }
 
-void readCheckpointState(FileSystem& fileSystem, const CheckpointFiles& checkpoint, const ActionSink& actions) {
+void readCheckpointState(FileSystem& fileSystem, const CheckpointFiles& checkpoint,
+                         const ActionSink& actions) {
   readTopLevel(fileSystem, checkpoint, {actions, [](const FileFields&) {}, {}},
                [](ParquetCheckpointFile& file) { file.readState(); });
 }
 
 void readCheckpointAdds(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
-                        const FileSink& files, const std::function<bool(const ParquetRowGroup&)>& keepRowGroup) {
+                        const FileSink& files,
+                        const std::function<bool(const ParquetRowGroup&)>& keepRowGroup) {
   const Sinks sinks{[](Action&&) {}, files, {}};
   const auto readAdds = [&](ParquetCheckpointFile& file) { file.readAdds(keepRowGroup); };
   for (const FileInfo& file : checkpoint.files) {

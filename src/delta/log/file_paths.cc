@@ -23,7 +23,8 @@ std::string decodeLogPath(std::string_view logPath) {
 }
 
 bool isCanonicalFilePath(std::string_view logPath) {
-  return !logPath.starts_with('/') && !logPath.starts_with("file:") && logPath.find('%') == std::string_view::npos;
+  return !logPath.starts_with('/') && !logPath.starts_with("file:") &&
+         logPath.find('%') == std::string_view::npos;
 }
 
 std::string canonicalFilePath(std::string_view logPath, std::string_view tablePath) {

@@ -15,7 +15,8 @@
 namespace thalweg::delta {
 namespace {
 
-// All of the newest version but the checkpoint's files: what the commits after it say of files hides what it says.
+// All of the newest version but the checkpoint's files: what the commits after it say of files hides what it
+// says.
 SnapshotPtr readTail(const Location& table, const LogSegment& segment, const Clock& clock) {
   const std::string logPath = table.path + "/" + std::string(kLogFolder);
   SnapshotBuilder builder(table);
@@ -60,7 +61,8 @@ bool mayHold(const ColumnPredicate& predicate, const ParquetColumnBounds& bounds
 // Judges a row group by the bounds of its partition values.
 class PartitionBounds {
  public:
-  PartitionBounds(const Snapshot& snapshot, const Schema& physical, const std::vector<ColumnPredicate>& predicates) {
+  PartitionBounds(const Snapshot& snapshot, const Schema& physical,
+                  const std::vector<ColumnPredicate>& predicates) {
     for (const ColumnPredicate& predicate : predicates) {
       const int index = snapshot.schema()->fieldIndex(predicate.column, /*caseSensitive=*/false);
       if (index < 0) continue;

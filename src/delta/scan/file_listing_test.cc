@@ -40,7 +40,8 @@ class FileListingTest : public testing::Test {
     add.path = name;
     add.partitionValues = {{"Day", day}};
     const std::string text = std::to_string(x);
-    add.stats = R"({"numRecords":1,"minValues":{"x":)" + text + R"(},"maxValues":{"x":)" + text + R"(},"nullCount":{"x":0}})";
+    add.stats = R"({"numRecords":1,"minValues":{"x":)" + text + R"(},"maxValues":{"x":)" + text +
+                R"(},"nullCount":{"x":0}})";
     return add;
   }
 
@@ -92,10 +93,12 @@ TEST_F(FileListingTest, CommitsAfterTheCheckpointHideItsFiles) {
     EXPECT_EQ(listed({}), (std::set<std::string>{"b", "c", "d", "e"}));
     EXPECT_EQ(listed({onDay(Op::Equal, 10)}), (std::set<std::string>{"d", "e"}));
     EXPECT_EQ(listed({onDay(Op::Greater, 10)}), (std::set<std::string>{"b"}));
-    EXPECT_EQ(listed({onDay(Op::GreaterOrEqual, 10), onDay(Op::Less, 11)}), (std::set<std::string>{"d", "e"}));
+    EXPECT_EQ(listed({onDay(Op::GreaterOrEqual, 10), onDay(Op::Less, 11)}),
+              (std::set<std::string>{"d", "e"}));
     EXPECT_EQ(listed({onDay(Op::LessOrEqual, 9)}), (std::set<std::string>{}));
     EXPECT_EQ(listed({{"DAY", Op::IsNull, nullptr}}), (std::set<std::string>{"c"}));
-    EXPECT_EQ(listed({{"x", Op::Equal, std::make_shared<arrow::Int64Scalar>(2)}}), (std::set<std::string>{"b"}));
+    EXPECT_EQ(listed({{"x", Op::Equal, std::make_shared<arrow::Int64Scalar>(2)}}),
+              (std::set<std::string>{"b"}));
   }
 }
 
@@ -106,7 +109,8 @@ TEST_F(FileListingTest, APartitionsFilesLieTogetherInCheckpoints) {
     adds.push_back(fileOf("f" + std::to_string(i), "1970-01-1" + std::to_string(i % 7 + 1), i));
   commit(adds);
   writeCheckpoint(*log_->require());
-  const auto table = readParquetTable(*files_, "/t/_delta_log/" + classicCheckpointFileName(1), {"add.partitionValues_parsed"});
+  const auto table = readParquetTable(*files_, "/t/_delta_log/" + classicCheckpointFileName(1),
+                                      {"add.partitionValues_parsed"});
   std::string last;
   std::set<std::string> seen;
   for (int64_t row = 0; row < table->num_rows(); ++row) {

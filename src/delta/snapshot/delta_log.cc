@@ -36,9 +36,10 @@ SnapshotPtr replay(const Location& table, const LogSegment& segment, const Clock
   SnapshotBuilder builder(table);
   if (segment.checkpoint) {
     try {
-      readCheckpoint(*table.fileSystem, logPathOf(table), *segment.checkpoint,
-                     [&](Action&& action) { builder.apply(action); },
-                     [&](const FileFields& file) { builder.apply(file); });
+      readCheckpoint(
+          *table.fileSystem, logPathOf(table), *segment.checkpoint,
+          [&](Action&& action) { builder.apply(action); },
+          [&](const FileFields& file) { builder.apply(file); });
     } catch (const Error& error) {
       throw CheckpointFailure{error};
     }

@@ -59,12 +59,14 @@ class DeltaLog {
   void offer(const SnapshotPtr& snapshot);
   // For commit/: runs `work` on the executor.
   void runSoon(std::function<void()> work);
-  // For commit/: whether the log's expired files up to this time are still to be removed; the asker then does it.
+  // For commit/: whether the log's expired files up to this time are still to be removed; the asker then does
+  // it.
   bool startCleanUp(int64_t cutoffMs);
   // Work that keeps a table fast and grows with it. Each kind runs for itself.
   enum class Background { Checkpoint, Compaction };
-  // As runSoon, but at most one work of a kind waits behind the running one, and the latest wins. Where one took long, the
-  // next of its kind is dropped until the kind's share of a core is back under a twentieth: a later commit asks again.
+  // As runSoon, but at most one work of a kind waits behind the running one, and the latest wins. Where one
+  // took long, the next of its kind is dropped until the kind's share of a core is back under a twentieth: a
+  // later commit asks again.
   void runLatest(Background kind, std::function<void()> work);
 
  private:

@@ -185,7 +185,8 @@ void packFile(const FileFields& fields, std::string& out) {
     packer.number(*fields.defaultRowCommitVersion);
   if (packer.flagged(fields.stats, kHasStats)) packer.text(*fields.stats);
   if (!fields.tags.empty()) packer.tags(fields.tags);
-  if (packer.flagged(fields.clusteringProvider, kHasClusteringProvider)) packer.text(*fields.clusteringProvider);
+  if (packer.flagged(fields.clusteringProvider, kHasClusteringProvider))
+    packer.text(*fields.clusteringProvider);
   packer.finish();
 }
 

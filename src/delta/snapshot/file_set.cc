@@ -195,8 +195,8 @@ FileSetBuilder::~FileSetBuilder() = default;
 
 void FileSetBuilder::put(const FileFields& file) {
   const std::string_view key =
-      keyOf(file.path, file.deletionVector ? file.deletionVector->uniqueId() : std::string(), base_.tablePath_,
-            key_);
+      keyOf(file.path, file.deletionVector ? file.deletionVector->uniqueId() : std::string(),
+            base_.tablePath_, key_);
   const uint64_t hash = hashOf(key);
   packed_.clear();
   packFile(file, packed_);

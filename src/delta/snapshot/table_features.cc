@@ -451,7 +451,8 @@ Protocol upgradedProtocol(const Protocol& current, const Metadata& metadata, std
   return protocol;
 }
 
-Protocol protocolWithout(const Protocol& current, std::string_view feature, const std::set<std::string>& added) {
+Protocol protocolWithout(const Protocol& current, std::string_view feature,
+                         const std::set<std::string>& added) {
   Features left = added;
   for (std::string& name : writerFeatures(current)) left.insert(std::move(name));
   for (std::string& name : readerFeatures(current)) left.insert(std::move(name));

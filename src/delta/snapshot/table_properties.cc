@@ -70,9 +70,9 @@ constexpr Property kProperties[] = {
 };
 
 const Property* findProperty(std::string_view name) {
-  const auto found = std::find_if(std::begin(kProperties), std::end(kProperties), [&](const Property& property) {
-    return equalsIgnoreCase(property.name, name);
-  });
+  const auto found =
+      std::find_if(std::begin(kProperties), std::end(kProperties),
+                   [&](const Property& property) { return equalsIgnoreCase(property.name, name); });
   return found == std::end(kProperties) ? nullptr : found;
 }
 
@@ -112,11 +112,12 @@ void checkTableProperty(std::string_view name, std::string_view value, bool allo
   const Property* property = findProperty(name);
   if (!property) {
     if (allowUnknown) return;
-    throw Error("DELTA_UNKNOWN_CONFIGURATION",
-                "Delta knows no property " + std::string(name) +
-                    ". To set it all the same, set spark.databricks.delta.allowArbitraryProperties.enabled to true.",
-                {{"config", std::string(name)},
-                 {"disableCheckConfig", "spark.databricks.delta.allowArbitraryProperties.enabled"}});
+    throw Error(
+        "DELTA_UNKNOWN_CONFIGURATION",
+        "Delta knows no property " + std::string(name) +
+            ". To set it all the same, set spark.databricks.delta.allowArbitraryProperties.enabled to true.",
+        {{"config", std::string(name)},
+         {"disableCheckConfig", "spark.databricks.delta.allowArbitraryProperties.enabled"}});
   }
   switch (property->takes) {
     case Takes::Any:
@@ -135,8 +136,10 @@ void checkTableProperty(std::string_view name, std::string_view value, bool allo
     case Takes::Interval:
       if (parseRetentionMs(value)) return;
       throw Error("DELTA_INVALID_INTERVAL",
-                  "The table's property " + std::string(name) + " takes an interval of weeks, days, hours, minutes and "
-                  "seconds (interval 30 days), not '" + std::string(value) + "'.",
+                  "The table's property " + std::string(name) +
+                      " takes an interval of weeks, days, hours, minutes and "
+                      "seconds (interval 30 days), not '" +
+                      std::string(value) + "'.",
                   {{"interval", std::string(value)}});
   }
 }

@@ -49,14 +49,15 @@ struct ParquetRowGroup {
   std::map<std::string, ParquetColumnBounds> columns;
 };
 
-// As readParquetTable, batch after batch: memory is a batch and the pages being decoded. Used by one thread; next()
-// throws as readParquetTable.
+// As readParquetTable, batch after batch: memory is a batch and the pages being decoded. Used by one thread;
+// next() throws as readParquetTable.
 class ParquetColumnStream {
  public:
-  // `keepRowGroup` false: the row group is left out; its columns are those at and below `boundColumns`, by the dotted
-  // paths of their leaves. Called once a row group, in order.
+  // `keepRowGroup` false: the row group is left out; its columns are those at and below `boundColumns`, by
+  // the dotted paths of their leaves. Called once a row group, in order.
   ParquetColumnStream(FileSystem& fileSystem, std::string path, const std::vector<std::string>& columns,
-                      int64_t batchRows = 16384, std::function<bool(const ParquetRowGroup&)> keepRowGroup = {},
+                      int64_t batchRows = 16384,
+                      std::function<bool(const ParquetRowGroup&)> keepRowGroup = {},
                       const std::vector<std::string>& boundColumns = {});
   ~ParquetColumnStream();
 

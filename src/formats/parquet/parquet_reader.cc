@@ -205,7 +205,8 @@ class ParquetColumnStream::Implementation {
     described.numRows = group.num_rows();
     for (const int leaf : boundLeaves_) {
       if (auto bounds = boundsOf(group, leaf))
-        described.columns.emplace(metadata_->schema()->Column(leaf)->path()->ToDotString(), std::move(*bounds));
+        described.columns.emplace(metadata_->schema()->Column(leaf)->path()->ToDotString(),
+                                  std::move(*bounds));
     }
     return described;
   }
@@ -219,8 +220,8 @@ class ParquetColumnStream::Implementation {
   std::unique_ptr<arrow::RecordBatchReader> group_;
   int nextGroup_ = 0;
   int64_t numRows_ = 0;
-  int64_t nextStart_ = 0;     // row index after the row groups seen
-  int64_t groupStart_ = 0;    // of the row group in hand
+  int64_t nextStart_ = 0;   // row index after the row groups seen
+  int64_t groupStart_ = 0;  // of the row group in hand
   int64_t firstRow_ = 0;
   int64_t foundRows_ = 0;     // of the row group in hand
   int64_t expectedRows_ = 0;  // of the row group in hand
