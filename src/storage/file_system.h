@@ -55,11 +55,6 @@ class FileSystem {
   // stream dropped without Close leaves no promise. The caller writes names that nobody else uses.
   virtual std::shared_ptr<arrow::io::OutputStream> openOutput(const std::string& path) = 0;
 
-  // As openOutput, but readers see the whole file or none: it appears at Close, replacing an older one, and
-  // is durable then. A stream dropped without Close leaves nothing. Here the file is held in memory until
-  // Close, and written by writeAtomically; the store outlives the stream.
-  virtual std::shared_ptr<arrow::io::OutputStream> openAtomicOutput(const std::string& path);
-
   // Writes the whole file so that a reader sees all of it or none, replacing an older one; durable on return.
   virtual void writeAtomically(const std::string& path, std::string_view contents) = 0;
 

@@ -79,37 +79,6 @@ class TemporaryFile {
   bool released_ = false;
 };
 
-// Publishes its file at Close.
-class AtomicLocalStream : public arrow::io::OutputStream {
- public:
-  explicit AtomicLocalStream(const std::string& path)
-      : path_(path), temporary_(path), stream_(temporary_.path(), LocalOutputStream::DirectorySync::Skip) {}
-
-  arrow::Status Write(const void* data, int64_t size) override { return stream_.Write(data, size); }
-  arrow::Status Flush() override { return stream_.Flush(); }
-  arrow::Status Abort() override { return stream_.Abort(); }
-  arrow::Result<int64_t> Tell() const override { return stream_.Tell(); }
-  bool closed() const override { return stream_.closed(); }
-  arrow::Status Close() override {
-    if (closed()) return arrow::Status::OK();
-    ARROW_RETURN_NOT_OK(stream_.Close());
-    if (::rename(temporary_.path().c_str(), path_.c_str()) != 0) return failed("replace", errno);
-    temporary_.release();
-    if (const int failure = syncDirectory(parentOf(path_))) return failed("sync the folder of", failure);
-    return arrow::Status::OK();
-  }
-  using arrow::io::OutputStream::Write;
-
- private:
-  arrow::Status failed(const char* action, int errorNumber) const {
-    return arrow::Status::IOError(describeStorageFailure(errorNumber, action, path_));
-  }
-
-  std::string path_;
-  TemporaryFile temporary_;
-  LocalOutputStream stream_;
-};
-
 enum class LinkResult { Done, Exists };
 
 // Publishes the temporary file under a name that must not exist yet.
@@ -157,8 +126,7 @@ int openRegularFile(const std::string& path) {
                                                         : EINVAL;
   if (failure == 0) return descriptor;
   ::close(descriptor);
-  throw storageError(
-      failure, failure == EINVAL ? "open (it is a pipe, a socket or a device, not a file)" : "open", path);
+  throw storageError(failure, failure == EINVAL ? "open (it is a pipe, a socket or a device, not a file)" : "open", path);
 }
 
 class LocalFileSystem : public FileSystem, public FolderAccess {
@@ -225,12 +193,6 @@ class LocalFileSystem : public FileSystem, public FolderAccess {
     policy_.check(path);
     makeFolders(parentOf(path));
     return std::make_shared<LocalOutputStream>(path, LocalOutputStream::DirectorySync::AtClose);
-  }
-
-  std::shared_ptr<arrow::io::OutputStream> openAtomicOutput(const std::string& path) override {
-    policy_.check(path);
-    makeFolders(parentOf(path));
-    return std::make_shared<AtomicLocalStream>(path);
   }
 
   void writeAtomically(const std::string& path, std::string_view contents) override {

@@ -2,8 +2,9 @@
 
 #include <arrow/array.h>
 #include <arrow/array/util.h>
+#include <arrow/buffer.h>
 #include <arrow/builder.h>
-#include <arrow/io/interfaces.h>
+#include <arrow/io/memory.h>
 #include <arrow/record_batch.h>
 
 #include "common/error.h"
@@ -27,13 +28,16 @@ ParquetWriteOptions writeOptions() {
 }  // namespace
 
 struct CheckpointFile::Implementation {
-  Implementation(FileSystem& fileSystem, const std::string& path, const CheckpointColumns& columns,
+  Implementation(FileSystem& files, std::string target, const CheckpointColumns& columns,
                  CheckpointContent content, Publication publication)
-      : schema(columns.schema(content)),
+      : fileSystem(files),
+        path(std::move(target)),
+        schema(columns.schema(content)),
         arrowSchema(toArrowSchema(*schema)),
-        writer(publication == Publication::AtClose ? fileSystem.openAtomicOutput(path)
-                                                   : fileSystem.openOutput(path),
-               path, schema, writeOptions()),
+        whole(publication == Publication::AtClose ? valueOrThrow(arrow::io::BufferOutputStream::Create())
+                                                  : nullptr),
+        writer(whole ? std::shared_ptr<arrow::io::OutputStream>(whole) : fileSystem.openOutput(path), path,
+               schema, writeOptions()),
         adds(columns) {}
 
   int columnOf(const char* name) const { return schema->fieldIndex(name, /*caseSensitive=*/true); }
@@ -70,8 +74,13 @@ struct CheckpointFile::Implementation {
     if (removes.length() > 0) write(columnOf("remove"), removes.take());
   }
 
+  FileSystem& fileSystem;
+  std::string path;
   SchemaPtr schema;
   std::shared_ptr<arrow::Schema> arrowSchema;
+  // Until close: the store has no stream that publishes a whole file at once, and a torn checkpoint under its
+  // final name stops other engines.
+  std::shared_ptr<arrow::io::BufferOutputStream> whole;
   ParquetFileWriter writer;
   AddRows adds;
   RemoveRows removes;
@@ -81,7 +90,8 @@ struct CheckpointFile::Implementation {
 
 CheckpointFile::CheckpointFile(FileSystem& fileSystem, std::string path, const CheckpointColumns& columns,
                                CheckpointContent content, Publication publication)
-    : implementation_(std::make_unique<Implementation>(fileSystem, path, columns, content, publication)) {}
+    : implementation_(
+          std::make_unique<Implementation>(fileSystem, std::move(path), columns, content, publication)) {}
 
 CheckpointFile::~CheckpointFile() = default;
 
@@ -157,7 +167,12 @@ void CheckpointFile::write(const Sidecar& sidecar) {
 int64_t CheckpointFile::close() {
   implementation_->flushRemoves();
   implementation_->flushAdds();
-  return implementation_->writer.close();
+  const int64_t size = implementation_->writer.close();
+  if (implementation_->whole) {
+    const auto bytes = valueOrThrow(implementation_->whole->Finish());
+    implementation_->fileSystem.writeAtomically(implementation_->path, std::string_view(*bytes));
+  }
+  return size;
 }
 
 }  // namespace thalweg::delta

@@ -19,8 +19,8 @@ struct CheckpointMetadata {
   std::map<std::string, std::string> tags;
 };
 
-// A row an action, its struct set and all others null. Used by one thread. Memory: one row group. Failures
-// throw Error STORAGE_FAILURE naming the path.
+// A row an action, its struct set and all others null. Used by one thread. Memory: one row group, and with
+// AtClose the compressed file. Failures throw Error STORAGE_FAILURE naming the path.
 class CheckpointFile {
  public:
   enum class Publication {

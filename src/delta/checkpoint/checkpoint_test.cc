@@ -21,7 +21,7 @@ using nlohmann::json;
 constexpr const char* kLog = "/t/_delta_log/";
 
 // The columns of a table that Spark 4.2 (Delta 4.4) was asked about; partitioned by p and q.
-const std::string kSchema = R"({"type":"struct","fields":[
+const std::string kSchema = R"json({"type":"struct","fields":[
   {"name":"id","type":"integer","nullable":true,"metadata":{}},{"name":"p","type":"date","nullable":true,"metadata":{}},
   {"name":"q","type":"string","nullable":true,"metadata":{}},
   {"name":"s","type":{"type":"struct","fields":[{"name":"a","type":"double","nullable":true,"metadata":{}},

@@ -11,7 +11,7 @@
 #include "delta/log/file_paths.h"
 #include "delta/log/log_files.h"
 #include "delta/log/parsed_stats.h"
-#include "formats/parquet/parquet_file.h"
+#include "formats/parquet/column_stream.h"
 
 namespace thalweg::delta {
 namespace {

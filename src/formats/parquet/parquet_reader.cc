@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/parquet/column_conversion.h"
+#include "formats/parquet/column_stream.h"
 #include "formats/parquet/parquet_error.h"
 #include "formats/parquet/parquet_file.h"
 #include "types/arrow_types.h"
