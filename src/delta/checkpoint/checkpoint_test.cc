@@ -26,14 +26,11 @@ const std::string kSchema = R"json({"type":"struct","fields":[
   {"name":"q","type":"string","nullable":true,"metadata":{}},
   {"name":"s","type":{"type":"struct","fields":[{"name":"a","type":"double","nullable":true,"metadata":{}},
     {"name":"b","type":"timestamp","nullable":true,"metadata":{}}]},"nullable":true,"metadata":{}},
-  {"name":"d","type":"decimal(10,2)",
-                  "nullable" : true, "metadata" : {}
-},
+  {"name":"d","type":"decimal(10,2)","nullable":true,"metadata":{}},
   {"name":"n","type":"timestamp_ntz","nullable":true,"metadata":{}},
   {"name":"bin","type":"binary","nullable":true,"metadata":{}},{"name":"bo","type":"boolean","nullable":true,"metadata":{}},
   {"name":"arr","type":{"type":"array","elementType":"integer","containsNull":true},"nullable":true,"metadata":{}},
-  {"name":"f","type":"float","nullable":true,"metadata":{}},{"name":"sh","type":"short","nullable":true,"metadata":{}}]
-})";
+  {"name":"f","type":"float","nullable":true,"metadata":{}},{"name":"sh","type":"short","nullable":true,"metadata":{}}]})json";
 
 // What Spark wrote for one row, and as stats_parsed in its checkpoint.
 const std::string kStats =
