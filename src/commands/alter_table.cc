@@ -1,5 +1,6 @@
 // ALTER TABLE and ALTER VIEW: which statement it is.
 #include "commands/alter_columns.h"
+#include "commands/drop_feature.h"
 #include "commands/statements.h"
 #include "commands/table_properties.h"
 #include "commands/table_target.h"
@@ -32,13 +33,13 @@ CommandResult run(const sql::AlterTable& statement, CommandSession& session) {
   if (statement.kind == Kind::SetProperties) {
     setTableProperties(statement.table, statement.properties, session);
   } else if (statement.kind == Kind::UnsetProperties) {
-    unsetTableProperties(statement.table, statement.keys, statement.ifExists, session);
+    unsetTableProperties(statement.table, statement.keys, session);
   } else if (statement.kind == Kind::AddConstraint || statement.kind == Kind::DropConstraint) {
     alterConstraints(statement, session);
   } else if (statement.kind == Kind::ClusterBy) {
     alterClustering(statement, session);
   } else if (statement.kind == Kind::DropFeature) {
-    throw unsupported("ALTER TABLE DROP FEATURE " + statement.constraint);
+    dropFeature(statement, session);
   } else if (statement.kind == Kind::SetLocation) {
     throw unsupported("ALTER TABLE SET LOCATION");
   } else {

@@ -5,7 +5,9 @@
 #include "commands/metadata_change.h"
 #include "commands/table_target.h"
 #include "common/error.h"
+#include "common/options.h"
 #include "delta/files/row_rules.h"
+#include "delta/snapshot/table_properties.h"
 
 namespace thalweg {
 namespace {
@@ -31,8 +33,12 @@ void setTableProperties(const sql::Name& table, const sql::Properties& propertie
   const delta::SnapshotPtr snapshot = log->require();
   delta::Metadata changed = snapshot->metadata();
   nlohmann::ordered_json said = nlohmann::ordered_json::object();
-  for (const auto& [key, value] : properties) {
-    refuseConstraint(key);
+  const bool allowUnknown = equalsIgnoreCase(
+      session.lookUp("spark.databricks.delta.allowArbitraryProperties.enabled").value_or(""), "true");
+  for (const auto& [given, value] : properties) {
+    refuseConstraint(given);
+    const std::string key = delta::tablePropertyName(given);
+    delta::checkTableProperty(key, value, allowUnknown);
     said[key] = value;
     if (key == "comment")
       changed.description = value;
@@ -45,27 +51,22 @@ void setTableProperties(const sql::Name& table, const sql::Properties& propertie
   commitMetadata(log, snapshot, {std::move(changed), std::move(operation)});
 }
 
-void unsetTableProperties(const sql::Name& table, const std::vector<std::string>& keys, bool ifExists,
+void unsetTableProperties(const sql::Name& table, const std::vector<std::string>& keys,
                           CommandSession& session) {
-  const TableTarget target = requireTable(table, session, "ALTER TABLE ... UNSET TBLPROPERTIES");
-  const auto log = requireDelta(target, session, "ALTER TABLE");
+  const auto log = requireDelta(requireTable(table, session, "ALTER TABLE ... UNSET TBLPROPERTIES"), session,
+                                "ALTER TABLE");
   const delta::SnapshotPtr snapshot = log->require();
   delta::Metadata changed = snapshot->metadata();
-  for (const std::string& key : keys) {
-    refuseConstraint(key);
-    const bool comment = key == "comment" && changed.description;
-    if (comment)
-      changed.description.reset();
-    else if (changed.configuration.erase(key) == 0 && !ifExists) {
-      throw Error("DELTA_UNSET_NON_EXISTENT_PROPERTY",
-                  "The table " + target.shownName() + " has no property " + key + "; use IF EXISTS.",
-                  {{"property", key}, {"tableName", target.shownName()}});
-    }
+  std::vector<std::string> said;
+  for (const std::string& given : keys) {
+    refuseConstraint(given);
+    said.push_back(delta::tablePropertyName(given));
+    if (given == "comment") changed.description.reset();
+    changed.configuration.erase(said.back());
   }
   delta::Operation operation;
   operation.name = "UNSET TBLPROPERTIES";
-  operation.parameters = {{"properties", delta::jsonText(jsonDump(keys))},
-                          {"ifExists", delta::jsonText(ifExists ? "true" : "false")}};
+  operation.parameters = {{"properties", delta::jsonText(jsonDump(said))}, {"ifExists", "true"}};
   commitMetadata(log, snapshot, {std::move(changed), std::move(operation)});
 }
 

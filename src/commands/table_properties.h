@@ -11,10 +11,11 @@
 namespace thalweg {
 
 // A Delta table's are in its log: one commit "SET TBLPROPERTIES", in which the property `comment` is the
-// table's comment. The table gets the features that a property asks for or needs.
+// table's comment. The table gets the features that a property asks for or needs. Throws Error
+// DELTA_ADD_CONSTRAINTS, and as checkTableProperty.
 void setTableProperties(const sql::Name& table, const sql::Properties& properties, CommandSession& session);
-// Throws Error DELTA_UNSET_NON_EXISTENT_PROPERTY unless ifExists.
-void unsetTableProperties(const sql::Name& table, const std::vector<std::string>& keys, bool ifExists,
+// Properties that the table does not have are no error, with IF EXISTS or without, as in Spark.
+void unsetTableProperties(const sql::Name& table, const std::vector<std::string>& keys,
                           CommandSession& session);
 
 }  // namespace thalweg

@@ -1,13 +1,40 @@
 #include "session/statement_session.h"
 
+#include <charconv>
+
 #include <spark/connect/relations.pb.h>
 
+#include "common/error.h"
+#include "common/options.h"
 #include "exec/pipeline/write.h"
 #include "exec/planner/planner.h"
 #include "plan/optimize/optimizer.h"
 #include "session/observed_metrics.h"
 
 namespace thalweg {
+namespace {
+
+int64_t requirePositive(const std::string& key, const std::string& text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value > 0) return value;
+  throw Error("INVALID_CONF_VALUE.TYPE_MISMATCH",
+              "The setting " + key + " takes a number above 0, not '" + text + "'.",
+              {{"confName", key}, {"confValue", text}, {"confType", "number"}});
+}
+
+// Nothing where the session says nothing of checkpoints: what others said of the table stays.
+std::optional<delta::CheckpointSettings> checkpointSettings(const Session& session) {
+  const auto partSize = session.lookUp("spark.databricks.delta.checkpoint.partSize");
+  const auto format = session.lookUp("spark.databricks.delta.checkpointV2.topLevelFileFormat");
+  if (!partSize && !format) return std::nullopt;
+  delta::CheckpointSettings settings;
+  if (partSize) settings.partSize = requirePositive("spark.databricks.delta.checkpoint.partSize", *partSize);
+  settings.parquetTopLevel = format && equalsIgnoreCase(*format, "parquet");
+  return settings;
+}
+
+}  // namespace
 
 Catalog& StatementSession::catalog() {
   return session_.server_->catalog;
@@ -16,7 +43,9 @@ const FormatRegistry& StatementSession::formats() {
   return session_.server_->formats;
 }
 std::shared_ptr<delta::DeltaLog> StatementSession::deltaLog(const Location& table) {
-  return session_.server_->deltaLogs->get(table);
+  auto log = session_.server_->deltaLogs->get(table);
+  if (const auto settings = checkpointSettings(session_)) log->setCheckpointSettings(*settings);
+  return log;
 }
 
 NameScope StatementSession::names() {

@@ -210,6 +210,13 @@ std::string toJsonLine(const Action& action) {
   return line;
 }
 
+std::string toSidecarJson(const Sidecar& sidecar) {
+  std::string json = "{\"path\":";
+  appendJsonString(json, sidecar.path);
+  return json + ",\"sizeInBytes\":" + std::to_string(sidecar.sizeInBytes) +
+         ",\"modificationTime\":" + std::to_string(sidecar.modificationTime) + "}";
+}
+
 std::string toCommitText(const std::vector<Action>& actions) {
   std::string text;
   for (const Action& action : actions) {

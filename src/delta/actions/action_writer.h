@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "delta/actions/action_reader.h"
 #include "delta/actions/actions.h"
 
 namespace thalweg::delta {
@@ -19,6 +20,9 @@ void appendJson(std::string& out, const Metadata& metadata);
 void appendJson(std::string& out, const Protocol& protocol);
 void appendJson(std::string& out, const SetTransaction& transaction);
 void appendJson(std::string& out, const DomainMetadata& domain);
+
+// {"path":…,"sizeInBytes":…,"modificationTime":…}
+std::string toSidecarJson(const Sidecar& sidecar);
 
 // A commit file's whole text: a line an action, each ended by a newline.
 std::string toCommitText(const std::vector<Action>& actions);

@@ -3,8 +3,9 @@
 #include "common/error.h"
 #include "common/fault_points.h"
 #include "common/logging.h"
+#include "delta/checkpoint/checkpoint_writer.h"
+#include "delta/checkpoint/log_clean_up.h"
 #include "delta/log/version_checksum.h"
-#include "delta/snapshot/checkpoint_writer.h"
 #include "delta/snapshot/table_features.h"
 
 namespace thalweg::delta {
@@ -44,18 +45,44 @@ void bestEffort(const Snapshot& snapshot, const char* what, const Work& work) {
   }
 }
 
+// A day's expired files are removed once; a log that grows by the second is not listed behind every
+// checkpoint.
+void cleanUp(DeltaLog& log, const Snapshot& snapshot, const CheckpointReport& checkpoint) {
+  if (!cleansUpExpiredLog(snapshot.metadata())) return;
+  const int64_t cutoffMs =
+      cleanUpCutoffMs(log.clock().nowMillis(), logRetentionMs(snapshot.metadata()), CleanUpGranularity::Day);
+  if (!log.startCleanUp(cutoffMs)) return;
+  const CleanUpReport report = cleanUpLog(snapshot, cutoffMs, &checkpoint);
+  if (report.logFiles > 0) {
+    logInfo("Removed {} expired log files and {} sidecars of {}", report.logFiles, report.sidecars,
+            snapshot.logPath());
+  }
+}
+
+void writeCheckpointAndCleanUp(DeltaLog& log, const Snapshot& snapshot) {
+  std::optional<CheckpointReport> checkpoint;
+  bestEffort(snapshot, "checkpoint",
+             [&] { checkpoint = writeCheckpoint(snapshot, log.clock(), log.checkpointSettings()); });
+  if (!checkpoint) return;
+  try {
+    cleanUp(log, snapshot, *checkpoint);
+  } catch (...) {
+    logWarn("Expired files of {} were not removed: {}", snapshot.logPath(),
+            currentExceptionAsError().message());
+  }
+}
+
 }  // namespace
 
-void runPostCommit(DeltaLog& log, const SnapshotPtr& snapshot) {
+void runPostCommit(const std::shared_ptr<DeltaLog>& log, const SnapshotPtr& snapshot) {
   const int64_t version = snapshot->version();
   bestEffort(*snapshot, "checksum", [&] {
-    log.runSoon([snapshot] { bestEffort(*snapshot, "checksum", [&] { writeVersionChecksum(*snapshot); }); });
+    log->runSoon([snapshot] { bestEffort(*snapshot, "checksum", [&] { writeVersionChecksum(*snapshot); }); });
   });
   if (version == 0 || version % checkpointInterval(snapshot->metadata()) != 0) return;
   bestEffort(*snapshot, "checkpoint", [&] {
-    log.runLatest(DeltaLog::Background::Checkpoint, [snapshot, clock = &log.clock()] {
-      bestEffort(*snapshot, "checkpoint", [&] { writeCheckpoint(*snapshot, *clock); });
-    });
+    log->runLatest(DeltaLog::Background::Checkpoint,
+                   [snapshot, log] { writeCheckpointAndCleanUp(*log, *snapshot); });
   });
 }
 

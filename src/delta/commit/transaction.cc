@@ -188,6 +188,7 @@ void Transaction::assignRowIds() {
   // Who lost a race against the table's beginning to track rows gives ids too.
   const bool inherits = !protocol_ && head_;
   if (!supportsFeature(inherits ? head_->protocol() : protocol(), kRowTrackingFeature)) return;
+  if (tableFlag(metadata(), "delta.rowTrackingSuspended")) return;
   int64_t mark = head_ ? rowIdHighWaterMark(*head_) : -1;
   const int64_t before = mark;
   stampedFiles_ = files_;
@@ -352,7 +353,7 @@ Committed Transaction::finish(int64_t version) {
   try {
     snapshot = snapshotAfter(version, actions_);
     log_->offer(snapshot);
-    runPostCommit(*log_, snapshot);
+    runPostCommit(log_, snapshot);
   } catch (const std::exception& error) {
     logWarn("version {} of the Delta table {} is committed, but what follows a commit failed: {}", version,
             log_->table().path, error.what());

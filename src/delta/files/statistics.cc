@@ -75,6 +75,25 @@ std::optional<std::string> boundJson(const ParquetBounds& bounds, const DataType
   return std::visit(BoundText{type, options, isMax}, isMax ? bounds.max : bounds.min);
 }
 
+bool hasBounds(const DataType& type) {
+  switch (type.id()) {
+    case TypeId::Byte:
+    case TypeId::Short:
+    case TypeId::Int:
+    case TypeId::Long:
+    case TypeId::Float:
+    case TypeId::Double:
+    case TypeId::Decimal:
+    case TypeId::Date:
+    case TypeId::Timestamp:
+    case TypeId::TimestampNtz:
+    case TypeId::String:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // A comma-separated list of dotted names, back-ticks around names that hold dots or commas.
 std::vector<std::vector<std::string>> parseColumnList(std::string_view text) {
   std::vector<std::vector<std::string>> columns(1, {""});
@@ -136,6 +155,19 @@ class FileStatistics::Column {
     return json + "}";
   }
 
+  // A struct of what `leaf` makes of each indexed column; null where that is nothing.
+  static DataTypePtr typeOf(const std::vector<std::unique_ptr<Column>>& columns,
+                            const std::function<DataTypePtr(const DataTypePtr&)>& leaf) {
+    std::vector<StructField> fields;
+    for (const auto& column : columns) {
+      if (!column) continue;
+      DataTypePtr type =
+          column->type_->id() == TypeId::Struct ? typeOf(column->members_, leaf) : leaf(column->type_);
+      if (type) fields.push_back({column->name_, std::move(type)});
+    }
+    return fields.empty() ? nullptr : DataType::structOf(std::move(fields));
+  }
+
  private:
   static bool isIndexed(const StatisticsOptions& options, const std::vector<std::string>& path,
                         int64_t* budget) {
@@ -181,6 +213,17 @@ std::string FileStatistics::toJson(int64_t numRecords,
           });
   if (options_.tightBounds) json += ",\"tightBounds\":true";
   return json + "}";
+}
+
+DataTypePtr FileStatistics::parsedType() const {
+  const DataTypePtr bounds = Column::typeOf(
+      columns_, [](const DataTypePtr& type) { return hasBounds(*type) ? type : DataTypePtr(); });
+  const DataTypePtr nulls = Column::typeOf(columns_, [](const DataTypePtr&) { return longType(); });
+  std::vector<StructField> fields = {{"numRecords", longType()}};
+  if (bounds) fields.insert(fields.end(), {{"minValues", bounds}, {"maxValues", bounds}});
+  if (nulls) fields.push_back({"nullCount", nulls});
+  if (options_.tightBounds) fields.push_back({"tightBounds", booleanType()});
+  return DataType::structOf(std::move(fields));
 }
 
 StatisticsOptions statisticsOptions(const Metadata& metadata, const Protocol& protocol) {

@@ -36,6 +36,10 @@ class FileStatistics {
   // exact text (invalid UTF-8, years beyond 9999) are left out. From any thread.
   std::string toJson(int64_t numRecords, const std::vector<ParquetColumnStatistics>& written) const;
 
+  // The columns of these statistics in checkpoints, `stats_parsed`: numRecords, minValues and maxValues of
+  // the types that have bounds, nullCount, and tightBounds where they say it. Null fields, no metadata.
+  DataTypePtr parsedType() const;
+
   class Column;
 
  private:

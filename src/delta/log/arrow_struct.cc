@@ -1,5 +1,7 @@
 #include "delta/log/arrow_struct.h"
 
+#include <algorithm>
+
 #include <arrow/array.h>
 
 #include "common/error.h"
@@ -34,9 +36,14 @@ TextColumn::TextColumn(std::shared_ptr<arrow::Array> array, std::string_view nam
   require(isType(array_, arrow::Type::STRING) || isType(array_, arrow::Type::BINARY), array_, name);
 }
 
-std::optional<std::string> TextColumn::at(int64_t row) const {
+std::optional<std::string_view> TextColumn::viewAt(int64_t row) const {
   if (!array_ || array_->IsNull(row)) return std::nullopt;
-  return std::string(static_cast<const arrow::BinaryArray&>(*array_).GetView(row));
+  return static_cast<const arrow::BinaryArray&>(*array_).GetView(row);
+}
+
+std::optional<std::string> TextColumn::at(int64_t row) const {
+  const auto view = viewAt(row);
+  return view ? std::optional<std::string>(*view) : std::nullopt;
 }
 
 LongColumn::LongColumn(std::shared_ptr<arrow::Array> array, std::string_view name)
@@ -83,6 +90,27 @@ std::map<std::string, std::optional<std::string>> TextMapColumn::at(int64_t row)
     if (auto key = keys_->at(i)) result.insert_or_assign(std::move(*key), values_->at(i));
   }
   return result;
+}
+
+void TextMapColumn::viewAt(
+    int64_t row, std::vector<std::pair<std::string_view, std::optional<std::string_view>>>& entries) const {
+  if (isNull(row)) return;
+  const auto& map = static_cast<const arrow::MapArray&>(*array_);
+  bool rising = true;
+  for (int64_t i = map.value_offset(row); i < map.value_offset(row + 1); ++i) {
+    const auto key = keys_->viewAt(i);
+    if (!key) continue;
+    rising &= entries.empty() || entries.back().first < *key;
+    entries.emplace_back(*key, values_->viewAt(i));
+  }
+  if (rising) return;
+  // Of a key that is there twice the last one counts.
+  std::reverse(entries.begin(), entries.end());
+  std::stable_sort(entries.begin(), entries.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto end = std::unique(entries.begin(), entries.end(),
+                               [](const auto& a, const auto& b) { return a.first == b.first; });
+  entries.erase(end, entries.end());
 }
 
 TextListColumn::TextListColumn(std::shared_ptr<arrow::Array> array, std::string_view name)

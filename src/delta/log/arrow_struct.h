@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -19,6 +20,8 @@ class TextColumn {
  public:
   explicit TextColumn(std::shared_ptr<arrow::Array> array, std::string_view name);
   std::optional<std::string> at(int64_t row) const;
+  // As at, valid as long as the column's batch.
+  std::optional<std::string_view> viewAt(int64_t row) const;
 
  private:
   std::shared_ptr<arrow::Array> array_;
@@ -49,6 +52,9 @@ class TextMapColumn {
   explicit TextMapColumn(std::shared_ptr<arrow::Array> array, std::string_view name);
   bool isNull(int64_t row) const;
   std::map<std::string, std::optional<std::string>> at(int64_t row) const;
+  // As at, into an empty list, by rising keys; valid as long as the column's batch.
+  void viewAt(int64_t row,
+              std::vector<std::pair<std::string_view, std::optional<std::string_view>>>& entries) const;
 
  private:
   std::shared_ptr<arrow::Array> array_;

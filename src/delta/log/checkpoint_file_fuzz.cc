@@ -43,7 +43,8 @@ void readAsCheckpoint(FileSystem& files, size_t size) {
   info.path = kFile;
   info.sizeBytes = static_cast<int64_t>(size);
   try {
-    readCheckpoint(files, kLog, CheckpointFiles{10, {info}}, [](Action&&) {});
+    readCheckpoint(
+        files, kLog, CheckpointFiles{10, {info}}, [](Action&&) {}, [](const FileFields&) {});
   } catch (const Error& error) {
     mustNameTheFile(error);
   }

@@ -11,6 +11,7 @@
 #include "common/error.h"
 #include "common/json_text.h"
 #include "common/logging.h"
+#include "delta/actions/action_writer.h"
 #include "delta/log/log_files.h"
 
 namespace thalweg::delta {
@@ -86,6 +87,26 @@ std::string checksumOf(const Json& object) {
   return md5Hex(canonical);
 }
 
+Json topLevelJson(const TopLevelHint& hint) {
+  constexpr size_t kMaxRepeated = 30;
+  Json object;
+  object["path"] = hint.path;
+  object["sizeInBytes"] = hint.sizeInBytes;
+  object["modificationTime"] = hint.modificationTime;
+  if (hint.nonFileActions.size() <= kMaxRepeated) {
+    Json actions = Json::array();
+    for (const std::string& line : hint.nonFileActions) actions.push_back(parseOrderedJson(line, kMaxDepth));
+    object["nonFileActions"] = std::move(actions);
+  }
+  if (hint.sidecars.size() <= kMaxRepeated) {
+    Json sidecars = Json::array();
+    for (const Sidecar& sidecar : hint.sidecars)
+      sidecars.push_back(parseOrderedJson(toSidecarJson(sidecar), kMaxDepth));
+    object["sidecarFiles"] = std::move(sidecars);
+  }
+  return object;
+}
+
 std::optional<int64_t> longField(const Json& object, const char* name) {
   const auto it = object.find(name);
   if (it == object.end() || !it->is_number_integer()) return std::nullopt;
@@ -130,6 +151,7 @@ std::string toCheckpointHintJson(const CheckpointHint& hint) {
   if (hint.parts) object["parts"] = *hint.parts;
   if (hint.sizeInBytes) object["sizeInBytes"] = *hint.sizeInBytes;
   if (hint.numOfAddFiles) object["numOfAddFiles"] = *hint.numOfAddFiles;
+  if (hint.v2) object["v2Checkpoint"] = topLevelJson(*hint.v2);
   object["checksum"] = checksumOf(object);
   return toJsonText(object);
 }

@@ -6,10 +6,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "delta/actions/action_reader.h"
 #include "storage/file_system.h"
 
 namespace thalweg::delta {
+
+// A V2 checkpoint's top level, as the hint repeats it for readers that then need not open it.
+struct TopLevelHint {
+  std::string path;  // the file's name
+  int64_t sizeInBytes = 0;
+  int64_t modificationTime = 0;             // ms
+  std::vector<std::string> nonFileActions;  // lines of JSON
+  std::vector<Sidecar> sidecars;
+};
 
 struct CheckpointHint {
   int64_t version = 0;
@@ -17,12 +28,14 @@ struct CheckpointHint {
   std::optional<int32_t> parts;
   std::optional<int64_t> sizeInBytes;
   std::optional<int64_t> numOfAddFiles;
+  std::optional<TopLevelHint> v2;  // written only: readers here open the file itself
 };
 
 // nullopt where the text is no such object, has no version, or carries a checksum that does not hold.
 std::optional<CheckpointHint> parseCheckpointHint(std::string_view json);
 
-// With a checksum; version, size and parts first, as old readers want them.
+// With a checksum; version, size and parts first, as old readers want them. Of a V2 checkpoint, more than
+// thirty actions or sidecars are left out, as Spark does.
 std::string toCheckpointHintJson(const CheckpointHint& hint);
 
 // The protocol's checksum of the hint: the MD5 (hexadecimal) of the object's canonical form without its field

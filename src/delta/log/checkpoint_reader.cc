@@ -1,33 +1,45 @@
 #include "delta/log/checkpoint_reader.h"
 
+#include <initializer_list>
 #include <limits>
 
 #include <arrow/array.h>
-#include <arrow/table.h>
+#include <arrow/record_batch.h>
 
 #include "common/error.h"
 #include "delta/log/arrow_struct.h"
 #include "delta/log/file_paths.h"
 #include "delta/log/log_files.h"
 #include "delta/log/parsed_stats.h"
-#include "formats/parquet/parquet_file.h"
+#include "formats/parquet/column_stream.h"
 
 namespace thalweg::delta {
 namespace {
 
-const std::vector<std::string>& wantedColumns() {
+// Of all actions but adds and removes.
+const std::vector<std::string> kStateColumns = {"txn", "metaData", "protocol", "domainMetadata", "sidecar"};
+
+std::vector<std::string> membersOf(const std::string& column, std::initializer_list<const char*> members) {
+  std::vector<std::string> paths;
+  for (const char* member : members) paths.push_back(column + "." + member);
+  return paths;
+}
+
+const std::vector<std::string>& addColumns() {
+  static const std::vector<std::string> kColumns =
+      membersOf("add", {"path", "partitionValues", "size", "modificationTime", "stats", "tags",
+                        "deletionVector", "baseRowId", "defaultRowCommitVersion", "clusteringProvider"});
+  return kColumns;
+}
+
+const std::vector<std::string>& allColumns() {
   static const std::vector<std::string> kColumns = [] {
-    std::vector<std::string> columns = {"txn", "metaData", "protocol", "domainMetadata", "sidecar"};
-    for (const char* field :
-         {"path", "partitionValues", "size", "modificationTime", "dataChange", "stats", "tags",
-          "deletionVector", "baseRowId", "defaultRowCommitVersion", "clusteringProvider"}) {
-      columns.push_back(std::string("add.") + field);
-    }
-    for (const char* field :
-         {"path", "deletionTimestamp", "dataChange", "extendedFileMetadata", "partitionValues", "size",
-          "deletionVector", "baseRowId", "defaultRowCommitVersion"}) {
-      columns.push_back(std::string("remove.") + field);
-    }
+    std::vector<std::string> columns = kStateColumns;
+    const auto removes =
+        membersOf("remove", {"path", "deletionTimestamp", "extendedFileMetadata", "partitionValues", "size",
+                             "deletionVector", "baseRowId", "defaultRowCommitVersion"});
+    columns.insert(columns.end(), addColumns().begin(), addColumns().end());
+    columns.insert(columns.end(), removes.begin(), removes.end());
     return columns;
   }();
   return kColumns;
@@ -97,25 +109,32 @@ class AddColumn {
         rowCommitVersion_(column.number("defaultRowCommitVersion")),
         clusteringProvider_(column.text("clusteringProvider")) {}
 
-  std::optional<AddFile> at(int64_t row) const {
-    auto path = path_.at(row);
-    if (column_.isNull(row) || !path) return std::nullopt;
-    AddFile add;
-    add.path = std::move(*path);
-    add.partitionValues = partitionValues_.at(row);
-    add.size = size_.at(row).value_or(0);
-    add.modificationTime = modificationTime_.at(row).value_or(0);
-    add.dataChange = false;
-    add.stats = stats_.at(row);
-    add.tags = withoutNulls(tags_.at(row));
-    add.deletionVector = deletionVector_.at(row);
-    add.baseRowId = baseRowId_.at(row);
-    add.defaultRowCommitVersion = rowCommitVersion_.at(row);
-    add.clusteringProvider = clusteringProvider_.at(row);
-    return add;
+  // False where the row has no add.
+  bool read(int64_t row, FileFields& fields) const {
+    const auto path = path_.viewAt(row);
+    if (column_.isNull(row) || !path) return false;
+    fields.clear();
+    fields.path = *path;
+    partitionValues_.viewAt(row, fields.partitionValues);
+    fields.size = size_.at(row).value_or(0);
+    fields.time = modificationTime_.at(row).value_or(0);
+    fields.stats = stats_.viewAt(row);
+    readTags(row, fields);
+    fields.deletionVector = deletionVector_.at(row);
+    fields.baseRowId = baseRowId_.at(row);
+    fields.defaultRowCommitVersion = rowCommitVersion_.at(row);
+    fields.clusteringProvider = clusteringProvider_.viewAt(row);
+    return true;
   }
 
  private:
+  void readTags(int64_t row, FileFields& fields) const {
+    if (tags_.isNull(row)) return;
+    std::vector<std::pair<std::string_view, std::optional<std::string_view>>> tags;
+    tags_.viewAt(row, tags);
+    for (const auto& [key, value] : tags) fields.tags.emplace_back(key, value.value_or(""));
+  }
+
   StructColumn column_;
   TextColumn path_;
   TextMapColumn partitionValues_;
@@ -142,20 +161,22 @@ class RemoveColumn {
         baseRowId_(column.number("baseRowId")),
         rowCommitVersion_(column.number("defaultRowCommitVersion")) {}
 
-  std::optional<RemoveFile> at(int64_t row) const {
-    auto path = path_.at(row);
-    if (column_.isNull(row) || !path) return std::nullopt;
-    RemoveFile remove;
-    remove.path = std::move(*path);
-    remove.deletionTimestamp = deletionTimestamp_.at(row);
-    remove.dataChange = false;
-    remove.extendedFileMetadata = extendedFileMetadata_.at(row);
-    if (!partitionValues_.isNull(row)) remove.partitionValues = partitionValues_.at(row);
-    remove.size = size_.at(row);
-    remove.deletionVector = deletionVector_.at(row);
-    remove.baseRowId = baseRowId_.at(row);
-    remove.defaultRowCommitVersion = rowCommitVersion_.at(row);
-    return remove;
+  // False where the row has no remove.
+  bool read(int64_t row, FileFields& fields) const {
+    const auto path = path_.viewAt(row);
+    if (column_.isNull(row) || !path) return false;
+    fields.clear();
+    fields.isAdd = false;
+    fields.path = *path;
+    fields.time = deletionTimestamp_.at(row);
+    fields.extendedFileMetadata = extendedFileMetadata_.at(row);
+    fields.hasPartitionValues = !partitionValues_.isNull(row);
+    partitionValues_.viewAt(row, fields.partitionValues);
+    fields.size = size_.at(row);
+    fields.deletionVector = deletionVector_.at(row);
+    fields.baseRowId = baseRowId_.at(row);
+    fields.defaultRowCommitVersion = rowCommitVersion_.at(row);
+    return true;
   }
 
  private:
@@ -247,69 +268,92 @@ void readSidecars(const arrow::RecordBatch& batch, const SidecarSink& sidecars) 
   }
 }
 
-// Batches of both tables end at the same rows only by accident: rows of the second are found by their number.
+// The statistics of rows that have no JSON; read when the first of them is met.
 class ParsedStats {
  public:
   ParsedStats(FileSystem& fileSystem, const std::string& path)
-      : table_(readParquetTable(fileSystem, path, {"add.stats_parsed"})) {
-    if (const auto column = table_->GetColumnByName("add")) chunks_ = column->chunks();
-  }
+      : stream_(fileSystem, path, {"add.stats_parsed"}) {}
 
   // Rows are asked for in rising order.
   std::optional<std::string> at(int64_t row) {
-    while (chunk_ < chunks_.size() && row - firstRow_ >= chunks_[chunk_]->length()) {
-      firstRow_ += chunks_[chunk_++]->length();
-      stats_.reset();
+    while (!stats_ || row - firstRow_ >= numRows_) {
+      firstRow_ += numRows_;
+      const auto batch = stream_.next();
+      if (!batch) return std::nullopt;
+      numRows_ = batch->num_rows();
+      stats_ = StructColumn(batch->GetColumnByName("add"), "add").member("stats_parsed");
+      if (!stats_) return std::nullopt;
     }
-    if (chunk_ >= chunks_.size()) return std::nullopt;
-    if (!stats_) stats_ = StructColumn(chunks_[chunk_], "add").member("stats_parsed");
-    return stats_ ? parsedStatsToJson(*stats_, row - firstRow_) : std::nullopt;
+    return parsedStatsToJson(*stats_, row - firstRow_);
   }
 
  private:
-  std::shared_ptr<arrow::Table> table_;
-  arrow::ArrayVector chunks_;
+  ParquetColumnStream stream_;
   std::shared_ptr<arrow::Array> stats_;
-  size_t chunk_ = 0;
   int64_t firstRow_ = 0;
+  int64_t numRows_ = 0;
+};
+
+struct Sinks {
+  ActionSink actions;
+  FileSink files;
+  SidecarSink sidecars;
 };
 
 class ParquetCheckpointFile {
  public:
-  ParquetCheckpointFile(FileSystem& fileSystem, std::string path, const ActionSink& sink,
-                        const SidecarSink& sidecars)
-      : fileSystem_(fileSystem), path_(std::move(path)), sink_(sink), sidecars_(sidecars) {}
+  ParquetCheckpointFile(FileSystem& fileSystem, std::string path, const Sinks& sinks)
+      : fileSystem_(fileSystem), path_(std::move(path)), sinks_(sinks) {}
 
-  void read() {
-    const auto table = readParquetTable(fileSystem_, path_, wantedColumns());
-    arrow::TableBatchReader batches(*table);
-    int64_t firstRow = 0;
-    while (true) {
-      std::shared_ptr<arrow::RecordBatch> batch;
-      const arrow::Status status = batches.ReadNext(&batch);
-      if (!status.ok())
-        throw Error("DELTA_STATE_RECOVER_ERROR", "The checkpoint " + path_ + ": " + status.ToString());
-      if (!batch) return;
-      readBatch(*batch, firstRow);
-      firstRow += batch->num_rows();
-    }
+  void readAll() {
+    ParquetColumnStream stream(fileSystem_, path_, allColumns());
+    read(stream);
+  }
+
+  // Row groups of files alone are passed over.
+  void readState() {
+    const auto mayHaveState = [](const ParquetRowGroup& group) {
+      for (const auto& [leaf, bounds] : group.columns) {
+        if (!bounds.nullCount || *bounds.nullCount < group.numRows) return true;
+      }
+      // Files without statistics say nothing; all others have these two columns.
+      return !group.columns.contains("metaData.id") || !group.columns.contains("protocol.minReaderVersion");
+    };
+    ParquetColumnStream stream(fileSystem_, path_, kStateColumns, kBatchRows, mayHaveState, kStateLeaves);
+    read(stream);
+  }
+
+  void readAdds(const std::function<bool(const ParquetRowGroup&)>& keepRowGroup) {
+    ParquetColumnStream stream(fileSystem_, path_, addColumns(), kBatchRows, keepRowGroup,
+                               {"add.partitionValues_parsed"});
+    read(stream);
   }
 
  private:
+  static constexpr int64_t kBatchRows = 16384;
+  // One that each action sets.
+  inline static const std::vector<std::string> kStateLeaves = {
+      "txn.appId", "metaData.id", "protocol.minReaderVersion", "domainMetadata.domain", "sidecar.path"};
+
+  void read(ParquetColumnStream& stream) {
+    while (const auto batch = stream.next()) readBatch(*batch, stream.firstRowIndex());
+  }
+
   void readBatch(const arrow::RecordBatch& batch, int64_t firstRow) {
-    readProtocol(batch, sink_);
-    readMetadata(batch, sink_);
-    readTransactions(batch, sink_);
-    readDomains(batch, sink_);
-    readSidecars(batch, sidecars_);
+    readProtocol(batch, sinks_.actions);
+    readMetadata(batch, sinks_.actions);
+    readTransactions(batch, sinks_.actions);
+    readDomains(batch, sinks_.actions);
+    readSidecars(batch, sinks_.sidecars);
     const AddColumn adds(columnOf(batch, "add"));
     const RemoveColumn removes(columnOf(batch, "remove"));
     for (int64_t row = 0; row < batch.num_rows(); ++row) {
-      if (auto add = adds.at(row)) {
-        if (!add->stats) add->stats = parsedStats(firstRow + row);
-        sink_(std::move(*add));
+      if (adds.read(row, fields_)) {
+        const auto stats = fields_.stats ? std::nullopt : parsedStats(firstRow + row);
+        if (stats) fields_.stats = *stats;
+        sinks_.files(fields_);
       }
-      if (auto remove = removes.at(row)) sink_(std::move(*remove));
+      if (removes.read(row, fields_)) sinks_.files(fields_);
     }
   }
 
@@ -320,23 +364,33 @@ class ParquetCheckpointFile {
 
   FileSystem& fileSystem_;
   std::string path_;
-  const ActionSink& sink_;
-  const SidecarSink& sidecars_;
+  const Sinks& sinks_;
   std::optional<ParsedStats> parsedStats_;
+  FileFields fields_;
 };
 
-void readFile(FileSystem& fileSystem, const std::string& path, const ActionSink& sink,
-              const SidecarSink& sidecars) {
-  if (path.ends_with(".json")) {
-    readActions(fileSystem.readAll(path), path, sink, sidecars);
-    return;
-  }
+template <typename Read>
+void readParquetFile(FileSystem& fileSystem, const std::string& path, const Sinks& sinks, const Read& read) {
   try {
-    ParquetCheckpointFile(fileSystem, path, sink, sidecars).read();
+    ParquetCheckpointFile file(fileSystem, path, sinks);
+    read(file);
   } catch (const Error& error) {
     // What is wrong with a column is found where no file is known.
     if (error.text().find(path) != std::string::npos) throw;
-    throw Error(error.condition(), "The checkpoint " + path + " cannot be read: " + error.text(), error.parameters());
+    throw Error(error.condition(), "The checkpoint " + path + " cannot be read: " + error.text(),
+                error.parameters());
+  }
+}
+
+template <typename Read>
+void readTopLevel(FileSystem& fileSystem, const CheckpointFiles& checkpoint, const Sinks& sinks,
+                  const Read& read) {
+  for (const FileInfo& file : checkpoint.files) {
+    if (file.path.ends_with(".json")) {
+      readActions(fileSystem.readAll(file.path), file.path, sinks.actions, sinks.sidecars);
+    } else {
+      readParquetFile(fileSystem, file.path, sinks, read);
+    }
   }
 }
 
@@ -351,13 +405,51 @@ std::string sidecarPath(const std::string& logPath, const Sidecar& sidecar) {
 
 }  // namespace
 
-void readCheckpoint(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
-                    const ActionSink& sink) {
+namespace {
+
+std::vector<Sidecar> sidecarsOf(FileSystem& fileSystem, const CheckpointFiles& checkpoint) {
   std::vector<Sidecar> sidecars;
+  const Sinks sinks{[](Action&&) {}, [](const FileFields&) {},
+                    [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); }};
+  readTopLevel(fileSystem, checkpoint, sinks, [](ParquetCheckpointFile& file) { file.readState(); });
+  return sidecars;
+}
+
+}  // namespace
+
+void readCheckpoint(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
+                    const ActionSink& actions, const FileSink& files) {
+  std::vector<Sidecar> sidecars;
+  const Sinks sinks{actions, files, [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); }};
+  const auto readAll = [](ParquetCheckpointFile& file) { file.readAll(); };
+  readTopLevel(fileSystem, checkpoint, sinks, readAll);
+  for (size_t i = 0; i < sidecars.size(); ++i)
+    readParquetFile(fileSystem, sidecarPath(logPath, sidecars[i]), {actions, files, {}}, readAll);
+}
+
+void readCheckpointState(FileSystem& fileSystem, const CheckpointFiles& checkpoint,
+                         const ActionSink& actions) {
+  readTopLevel(fileSystem, checkpoint, {actions, [](const FileFields&) {}, {}},
+               [](ParquetCheckpointFile& file) { file.readState(); });
+}
+
+void readCheckpointAdds(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
+                        const FileSink& files,
+                        const std::function<bool(const ParquetRowGroup&)>& keepRowGroup) {
+  const Sinks sinks{[](Action&&) {}, files, {}};
+  const auto readAdds = [&](ParquetCheckpointFile& file) { file.readAdds(keepRowGroup); };
   for (const FileInfo& file : checkpoint.files) {
-    readFile(fileSystem, file.path, sink, [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); });
+    if (!file.path.ends_with(".json")) readParquetFile(fileSystem, file.path, sinks, readAdds);
   }
-  for (const Sidecar& sidecar : sidecars) readFile(fileSystem, sidecarPath(logPath, sidecar), sink, {});
+  for (const Sidecar& sidecar : sidecarsOf(fileSystem, checkpoint))
+    readParquetFile(fileSystem, sidecarPath(logPath, sidecar), sinks, readAdds);
+}
+
+std::vector<std::string> sidecarNames(FileSystem& fileSystem, const CheckpointFiles& checkpoint) {
+  std::vector<std::string> names;
+  for (const Sidecar& sidecar : sidecarsOf(fileSystem, checkpoint))
+    names.push_back(sidecar.path.substr(sidecar.path.rfind('/') + 1));
+  return names;
 }
 
 }  // namespace thalweg::delta

@@ -2,18 +2,43 @@
 // sidecars).
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "delta/actions/action_reader.h"
+#include "delta/actions/file_fields.h"
 #include "delta/log/log_segment.h"
 #include "storage/file_system.h"
 
+namespace thalweg {
+struct ParquetRowGroup;
+}
+
 namespace thalweg::delta {
 
-// Delivers the checkpoint's actions in file order; columns that no action has are not read. Statistics come
-// as JSON text, built from `stats_parsed` where the checkpoint has only that. Throws Error where a file is
+// Called for each add and remove; the views are valid during the call.
+using FileSink = std::function<void(const FileFields&)>;
+
+// Delivers the checkpoint's actions in file order, adds and removes of Parquet files to `files` and all else
+// to `actions`; columns that no action has are not read. Statistics come as JSON text, built from
+// `stats_parsed` where the checkpoint has only that. Memory: a batch of rows. Throws Error where a file is
 // missing, damaged or lacks what an action needs; some actions may have been delivered by then.
 void readCheckpoint(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
-                    const ActionSink& sink);
+                    const ActionSink& actions, const FileSink& files);
+
+// All but the adds and removes of Parquet files.
+void readCheckpointState(FileSystem& fileSystem, const CheckpointFiles& checkpoint,
+                         const ActionSink& actions);
+
+// The adds of Parquet files, sidecars among them, but for row groups that `keepRowGroup` leaves out (by the
+// bounds of add.partitionValues_parsed, where the file has them).
+void readCheckpointAdds(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
+                        const FileSink& files,
+                        const std::function<bool(const ParquetRowGroup&)>& keepRowGroup);
+
+// The file names of the sidecars that a checkpoint's top level names; none where it names none. Reads
+// nothing else.
+std::vector<std::string> sidecarNames(FileSystem& fileSystem, const CheckpointFiles& checkpoint);
 
 }  // namespace thalweg::delta

@@ -3,10 +3,6 @@
 #include "common/hex.h"
 
 namespace thalweg::delta {
-namespace {
-
-}  // namespace
-
 std::string decodeLogPath(std::string_view logPath) {
   if (logPath.find('%') == std::string_view::npos) return std::string(logPath);
   std::string out;
@@ -24,6 +20,11 @@ std::string decodeLogPath(std::string_view logPath) {
     out += logPath[i];
   }
   return out;
+}
+
+bool isCanonicalFilePath(std::string_view logPath) {
+  return !logPath.starts_with('/') && !logPath.starts_with("file:") &&
+         logPath.find('%') == std::string_view::npos;
 }
 
 std::string canonicalFilePath(std::string_view logPath, std::string_view tablePath) {

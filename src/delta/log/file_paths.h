@@ -13,5 +13,7 @@ std::string decodeLogPath(std::string_view logPath);
 // absolute path dropped; an absolute path below `tablePath` made relative to it. Other schemes stay as they
 // are.
 std::string canonicalFilePath(std::string_view logPath, std::string_view tablePath);
+// Whether a path is its own canonical form, as nearly all are.
+bool isCanonicalFilePath(std::string_view logPath);
 
 }  // namespace thalweg::delta

@@ -76,6 +76,15 @@ std::string checksumFileName(int64_t version) {
 std::string classicCheckpointFileName(int64_t version) {
   return fmt::format("{:020}.checkpoint.parquet", version);
 }
+std::string partCheckpointFileName(int64_t version, int32_t part, int32_t parts) {
+  return fmt::format("{:020}.checkpoint.{:010}.{:010}.parquet", version, part, parts);
+}
+std::string uuidCheckpointFileName(int64_t version, std::string_view unique, bool parquet) {
+  return fmt::format("{:020}.checkpoint.{}.{}", version, unique, parquet ? "parquet" : "json");
+}
+std::string sidecarFileName(int64_t version, int64_t part, int64_t parts, std::string_view unique) {
+  return fmt::format("{:020}.checkpoint.{:010}.{:010}.{}.parquet", version, part, parts, unique);
+}
 std::string firstNameOfVersion(int64_t version) {
   return fmt::format("{:020}.", version);
 }

@@ -38,6 +38,11 @@ std::optional<LogFileName> parseLogFileName(std::string_view name);
 std::string commitFileName(int64_t version);
 std::string checksumFileName(int64_t version);
 std::string classicCheckpointFileName(int64_t version);
+std::string partCheckpointFileName(int64_t version, int32_t part, int32_t parts);
+// The unique part makes the name one that no other writer has.
+std::string uuidCheckpointFileName(int64_t version, std::string_view unique, bool parquet);
+// Below kSidecarFolder.
+std::string sidecarFileName(int64_t version, int64_t part, int64_t parts, std::string_view unique);
 // The least name of a version's files ("<20 digits>."), where listing a log's tail starts.
 std::string firstNameOfVersion(int64_t version);
 

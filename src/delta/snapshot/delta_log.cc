@@ -36,8 +36,10 @@ SnapshotPtr replay(const Location& table, const LogSegment& segment, const Clock
   SnapshotBuilder builder(table);
   if (segment.checkpoint) {
     try {
-      readCheckpoint(*table.fileSystem, logPathOf(table), *segment.checkpoint,
-                     [&](Action&& action) { builder.apply(action); });
+      readCheckpoint(
+          *table.fileSystem, logPathOf(table), *segment.checkpoint,
+          [&](Action&& action) { builder.apply(action); },
+          [&](const FileFields& file) { builder.apply(file); });
     } catch (const Error& error) {
       throw CheckpointFailure{error};
     }
@@ -166,6 +168,23 @@ SnapshotPtr DeltaLog::cached() const {
 void DeltaLog::offer(const SnapshotPtr& snapshot) {
   std::lock_guard lock(mutex_);
   if (!snapshot_ || snapshot_->version() < snapshot->version()) snapshot_ = snapshot;
+}
+
+void DeltaLog::setCheckpointSettings(const CheckpointSettings& settings) {
+  std::lock_guard lock(mutex_);
+  checkpointSettings_ = settings;
+}
+
+CheckpointSettings DeltaLog::checkpointSettings() const {
+  std::lock_guard lock(mutex_);
+  return checkpointSettings_;
+}
+
+bool DeltaLog::startCleanUp(int64_t cutoffMs) {
+  std::lock_guard lock(mutex_);
+  if (cleanedUpToMs_ == cutoffMs) return false;
+  cleanedUpToMs_ = cutoffMs;
+  return true;
 }
 
 // Null where the base's own commit is not what it was: the log must be read anew.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "delta/snapshot/checkpoint_settings.h"
 #include "delta/snapshot/history.h"
 #include "delta/snapshot/snapshot.h"
 #include "storage/file_system.h"
@@ -48,16 +49,24 @@ class DeltaLog {
   // See versionAtTimestamp.
   SnapshotPtr snapshotAtTimestamp(int64_t timestampMs, OutOfRange outOfRange = OutOfRange::Throw);
 
+  // Of the checkpoints that follow commits through this handle; the last that were set count.
+  void setCheckpointSettings(const CheckpointSettings& settings);
+  CheckpointSettings checkpointSettings() const;
+
   std::vector<HistoryEntry> history(std::optional<size_t> limit = std::nullopt);
 
   // For commit/: a snapshot that a commit of ours made; kept where it is newer than the cached one.
   void offer(const SnapshotPtr& snapshot);
   // For commit/: runs `work` on the executor.
   void runSoon(std::function<void()> work);
+  // For commit/: whether the log's expired files up to this time are still to be removed; the asker then does
+  // it.
+  bool startCleanUp(int64_t cutoffMs);
   // Work that keeps a table fast and grows with it. Each kind runs for itself.
   enum class Background { Checkpoint, Compaction };
-  // As runSoon, but at most one work of a kind waits behind the running one, and the latest wins. Where one took long, the
-  // next of its kind is dropped until the kind's share of a core is back under a twentieth: a later commit asks again.
+  // As runSoon, but at most one work of a kind waits behind the running one, and the latest wins. Where one
+  // took long, the next of its kind is dropped until the kind's share of a core is back under a twentieth: a
+  // later commit asks again.
   void runLatest(Background kind, std::function<void()> work);
 
  private:
@@ -72,6 +81,8 @@ class DeltaLog {
   std::mutex updateMutex_;  // one update at a time; taken before mutex_
   mutable std::mutex mutex_;
   SnapshotPtr snapshot_;
+  CheckpointSettings checkpointSettings_;
+  std::optional<int64_t> cleanedUpToMs_;
 };
 
 }  // namespace thalweg::delta

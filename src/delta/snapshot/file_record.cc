@@ -24,7 +24,7 @@ enum Flag : uint32_t {
   kHasClusteringProvider = 1 << 10,
   kHasExtendedMetadata = 1 << 11,
   kExtendedMetadata = 1 << 12,
-  kHasDeletionTimestamp = 1 << 13,
+  kHasTime = 1 << 13,
 };
 
 struct Header {
@@ -60,7 +60,8 @@ class Packer {
     if (flagged(vector->offset, kHasOffset)) number(*vector->offset);
     if (flagged(vector->maxRowIndex, kHasMaxRowIndex)) number(*vector->maxRowIndex);
   }
-  void partitionValues(const PartitionValues& values) {
+  template <typename Values>
+  void partitionValues(const Values& values) {
     header.flags |= kHasPartitionValues;
     number(static_cast<uint32_t>(values.size()));
     for (const auto& [column, value] : values) {
@@ -69,10 +70,14 @@ class Packer {
       if (value) text(*value);
     }
   }
-  template <typename File>
-  void rowTracking(const File& file) {
-    if (flagged(file.baseRowId, kHasBaseRowId)) number(*file.baseRowId);
-    if (flagged(file.defaultRowCommitVersion, kHasRowCommitVersion)) number(*file.defaultRowCommitVersion);
+  template <typename Tags>
+  void tags(const Tags& tags) {
+    header.flags |= kHasTags;
+    number(static_cast<uint32_t>(tags.size()));
+    for (const auto& [key, value] : tags) {
+      text(key);
+      text(value);
+    }
   }
   void finish() {
     const size_t total = out_.size() - start_;
@@ -97,6 +102,7 @@ class Unpacker {
   }
 
   bool has(uint32_t flag) const { return (header.flags & flag) != 0; }
+  const char* position() const { return next_; }
   template <typename Number>
   Number number() {
     Number value;
@@ -121,21 +127,23 @@ class Unpacker {
     if (has(kHasMaxRowIndex)) vector.maxRowIndex = number<int64_t>();
     return vector;
   }
-  PartitionValues partitionValues() {
-    PartitionValues values;
+  template <typename Values>
+  void partitionValues(Values& values) {
     const auto count = number<uint32_t>();
     for (uint32_t i = 0; i < count; ++i) {
-      std::string column(text());
-      std::optional<std::string> value;
+      const std::string_view column = text();
+      std::optional<std::string_view> value;
       if (number<uint8_t>() != 0) value = text();
-      values.emplace_hint(values.end(), std::move(column), std::move(value));
+      values.emplace_back(column, value);
     }
-    return values;
   }
-  template <typename File>
-  void rowTracking(File& file) {
-    if (has(kHasBaseRowId)) file.baseRowId = number<int64_t>();
-    if (has(kHasRowCommitVersion)) file.defaultRowCommitVersion = number<int64_t>();
+  template <typename Tags>
+  void tags(Tags& tags) {
+    const auto count = number<uint32_t>();
+    for (uint32_t i = 0; i < count; ++i) {
+      const std::string_view key = text();
+      tags.emplace_back(key, text());
+    }
   }
 
   Header header;
@@ -162,41 +170,23 @@ const char* RecordArena::store(std::string_view bytes) {
   return chunk.data() + at;
 }
 
-void packFile(const AddFile& add, std::string& out) {
+void packFile(const FileFields& fields, std::string& out) {
   Packer packer(out);
-  packer.header.flags = kIsAdd | kHasSize;
-  packer.header.size = add.size;
-  packer.header.time = add.modificationTime;
-  packer.text(add.path);
-  packer.deletionVector(add.deletionVector);
-  packer.partitionValues(add.partitionValues);
-  packer.rowTracking(add);
-  if (packer.flagged(add.stats, kHasStats)) packer.text(*add.stats);
-  if (!add.tags.empty()) {
-    packer.header.flags |= kHasTags;
-    packer.number(static_cast<uint32_t>(add.tags.size()));
-    for (const auto& [key, value] : add.tags) {
-      packer.text(key);
-      packer.text(value);
-    }
-  }
-  if (packer.flagged(add.clusteringProvider, kHasClusteringProvider)) packer.text(*add.clusteringProvider);
-  packer.finish();
-}
-
-void packFile(const RemoveFile& remove, std::string& out) {
-  Packer packer(out);
-  packer.flagged(remove.size, kHasSize);
-  packer.flagged(remove.deletionTimestamp, kHasDeletionTimestamp);
-  packer.header.size = remove.size.value_or(0);
-  packer.header.time = remove.deletionTimestamp.value_or(0);
-  if (packer.flagged(remove.extendedFileMetadata, kHasExtendedMetadata) && *remove.extendedFileMetadata) {
+  if (fields.isAdd) packer.header.flags |= kIsAdd;
+  if (packer.flagged(fields.size, kHasSize)) packer.header.size = *fields.size;
+  if (packer.flagged(fields.time, kHasTime)) packer.header.time = *fields.time;
+  if (packer.flagged(fields.extendedFileMetadata, kHasExtendedMetadata) && *fields.extendedFileMetadata)
     packer.header.flags |= kExtendedMetadata;
-  }
-  packer.text(remove.path);
-  packer.deletionVector(remove.deletionVector);
-  if (remove.partitionValues) packer.partitionValues(*remove.partitionValues);
-  packer.rowTracking(remove);
+  packer.text(fields.path);
+  packer.deletionVector(fields.deletionVector);
+  if (fields.hasPartitionValues) packer.partitionValues(fields.partitionValues);
+  if (packer.flagged(fields.baseRowId, kHasBaseRowId)) packer.number(*fields.baseRowId);
+  if (packer.flagged(fields.defaultRowCommitVersion, kHasRowCommitVersion))
+    packer.number(*fields.defaultRowCommitVersion);
+  if (packer.flagged(fields.stats, kHasStats)) packer.text(*fields.stats);
+  if (!fields.tags.empty()) packer.tags(fields.tags);
+  if (packer.flagged(fields.clusteringProvider, kHasClusteringProvider))
+    packer.text(*fields.clusteringProvider);
   packer.finish();
 }
 
@@ -229,40 +219,48 @@ std::string FileRecord::dvUniqueId() const {
   return vector ? vector->uniqueId() : std::string();
 }
 
-AddFile FileRecord::toAdd() const {
+void FileRecord::read(FileFields& fields) const {
+  fields.clear();
   Unpacker unpacker(bytes_);
-  AddFile add;
-  add.dataChange = false;
-  add.size = unpacker.header.size;
-  add.modificationTime = unpacker.header.time;
-  add.path = unpacker.text();
-  add.deletionVector = unpacker.deletionVector();
-  add.partitionValues = unpacker.partitionValues();
-  unpacker.rowTracking(add);
-  if (unpacker.has(kHasStats)) add.stats = unpacker.text();
-  if (unpacker.has(kHasTags)) {
-    const auto count = unpacker.number<uint32_t>();
-    for (uint32_t i = 0; i < count; ++i) {
-      std::string key(unpacker.text());
-      add.tags.emplace_hint(add.tags.end(), std::move(key), unpacker.text());
-    }
+  const auto has = [&](uint32_t flag) { return unpacker.has(flag); };
+  fields.isAdd = has(kIsAdd);
+  if (has(kHasSize)) fields.size = unpacker.header.size;
+  if (has(kHasTime)) fields.time = unpacker.header.time;
+  if (has(kHasExtendedMetadata)) fields.extendedFileMetadata = has(kExtendedMetadata);
+  fields.path = unpacker.text();
+  fields.deletionVector = unpacker.deletionVector();
+  fields.hasPartitionValues = has(kHasPartitionValues);
+  if (fields.hasPartitionValues) unpacker.partitionValues(fields.partitionValues);
+  if (has(kHasBaseRowId)) fields.baseRowId = unpacker.number<int64_t>();
+  if (has(kHasRowCommitVersion)) fields.defaultRowCommitVersion = unpacker.number<int64_t>();
+  if (has(kHasStats)) fields.stats = unpacker.text();
+  if (has(kHasTags)) unpacker.tags(fields.tags);
+  if (has(kHasClusteringProvider)) fields.clusteringProvider = unpacker.text();
+}
+
+std::string_view FileRecord::partitionKey() const {
+  Unpacker unpacker(bytes_);
+  unpacker.text();
+  unpacker.deletionVector();
+  if (!unpacker.has(kHasPartitionValues)) return {};
+  const char* begin = unpacker.position();
+  for (auto count = unpacker.number<uint32_t>(); count > 0; --count) {
+    unpacker.text();
+    if (unpacker.number<uint8_t>() != 0) unpacker.text();
   }
-  if (unpacker.has(kHasClusteringProvider)) add.clusteringProvider = unpacker.text();
-  return add;
+  return {begin, static_cast<size_t>(unpacker.position() - begin)};
+}
+
+AddFile FileRecord::toAdd() const {
+  FileFields fields;
+  read(fields);
+  return addOf(fields);
 }
 
 RemoveFile FileRecord::toRemove() const {
-  Unpacker unpacker(bytes_);
-  RemoveFile remove;
-  remove.dataChange = false;
-  if (unpacker.has(kHasSize)) remove.size = unpacker.header.size;
-  if (unpacker.has(kHasDeletionTimestamp)) remove.deletionTimestamp = unpacker.header.time;
-  if (unpacker.has(kHasExtendedMetadata)) remove.extendedFileMetadata = unpacker.has(kExtendedMetadata);
-  remove.path = unpacker.text();
-  remove.deletionVector = unpacker.deletionVector();
-  if (unpacker.has(kHasPartitionValues)) remove.partitionValues = unpacker.partitionValues();
-  unpacker.rowTracking(remove);
-  return remove;
+  FileFields fields;
+  read(fields);
+  return removeOf(fields);
 }
 
 }  // namespace thalweg::delta

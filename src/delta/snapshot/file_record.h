@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "delta/actions/actions.h"
+#include "delta/actions/file_fields.h"
 
 namespace thalweg::delta {
 
@@ -36,6 +37,10 @@ class FileRecord {
   int64_t deletionTimestamp() const;  // ms; of removes, 0 where absent (it counts as expired)
   bool hasDeletionVector() const;
 
+  // All of it, as views of the record; `fields` is overwritten.
+  void read(FileFields& fields) const;
+  // Equal for files of one partition, and for no others; of adds.
+  std::string_view partitionKey() const;
   AddFile toAdd() const;        // isAdd() only
   RemoveFile toRemove() const;  // !isAdd() only
   std::string_view packed() const;
@@ -44,9 +49,7 @@ class FileRecord {
   const char* bytes_;
 };
 
-// Appends the packed form to `out`. The dataChange flag and, for removes, stats and tags are not kept: no
-// snapshot or checkpoint needs them (checkpoints write dataChange false).
-void packFile(const AddFile& add, std::string& out);
-void packFile(const RemoveFile& remove, std::string& out);
+// Appends the packed form to `out`.
+void packFile(const FileFields& fields, std::string& out);
 
 }  // namespace thalweg::delta

@@ -9,17 +9,21 @@
 namespace thalweg::delta {
 namespace {
 
-std::string keyOf(std::string_view logPath, std::string_view dvUniqueId, std::string_view tablePath) {
-  std::string key = canonicalFilePath(logPath, tablePath);
+// The key is in `scratch`, or the path itself.
+std::string_view keyOf(std::string_view logPath, std::string_view dvUniqueId, std::string_view tablePath,
+                       std::string& scratch) {
+  if (dvUniqueId.empty() && isCanonicalFilePath(logPath)) return logPath;
+  scratch = canonicalFilePath(logPath, tablePath);
   if (!dvUniqueId.empty()) {
-    key += '\0';
-    key += dvUniqueId;
+    scratch += '\0';
+    scratch += dvUniqueId;
   }
-  return key;
+  return scratch;
 }
 
-std::string keyOf(const FileRecord& record, std::string_view tablePath) {
-  return keyOf(record.logPath(), record.dvUniqueId(), tablePath);
+std::string_view keyOf(const FileRecord& record, std::string_view tablePath, std::string& scratch) {
+  return keyOf(record.logPath(), record.hasDeletionVector() ? record.dvUniqueId() : std::string(), tablePath,
+               scratch);
 }
 
 uint64_t hashOf(std::string_view key) {
@@ -48,18 +52,15 @@ class FileLayer {
       const uint32_t position = slots_[slot];
       if (position == kNone) return kNone;
       const Entry& entry = entries_[position];
-      if (entry.hash == hash && keyOf(FileRecord(entry.record), tablePath) == key) return position;
+      if (entry.hash != hash) continue;
+      std::string scratch;
+      if (keyOf(FileRecord(entry.record), tablePath, scratch) == key) return position;
     }
   }
 
-  void put(uint64_t hash, std::string_view key, std::string_view packed, std::string_view tablePath) {
-    const uint32_t position = find(hash, key, tablePath);
-    const char* record = arena_.store(packed);
-    if (position != kNone) {
-      entries_[position].record = record;
-      return;
-    }
-    append(hash, record);
+  // Another record under the entry's key.
+  void replace(uint32_t position, std::string_view packed) {
+    entries_[position].record = arena_.store(packed);
   }
 
   // For a key that the layer is known not to have.
@@ -102,9 +103,10 @@ std::shared_ptr<const FileLayer> mergeLayers(const FileLayer& older, const FileL
     --numTombstones;
     return false;
   };
+  std::string scratch;
   for (const FileLayer::Entry& entry : older.entries()) {
     const FileRecord record(entry.record);
-    const std::string key = newer.size() == 0 ? std::string() : keyOf(record, tablePath);
+    const std::string_view key = newer.size() == 0 ? std::string_view() : keyOf(record, tablePath, scratch);
     if (newer.find(entry.hash, key, tablePath) != FileLayer::kNone || !keep(record)) continue;
     merged->putNew(entry.hash, record.packed());
   }
@@ -139,7 +141,8 @@ std::optional<FileRecord> FileSet::find(uint64_t hash, std::string_view key) con
 
 bool FileSet::hiddenAbove(size_t layer, uint64_t hash, const FileRecord& record) const {
   if (layer + 1 == layers_.size()) return false;
-  const std::string key = keyOf(record, tablePath_);
+  std::string scratch;
+  const std::string_view key = keyOf(record, tablePath_, scratch);
   for (size_t above = layer + 1; above < layers_.size(); ++above) {
     if (layers_[above]->find(hash, key, tablePath_) != FileLayer::kNone) return true;
   }
@@ -166,44 +169,53 @@ void FileSet::forEachTombstone(int64_t cutoffMs, const std::function<void(const 
 }
 
 std::optional<AddFile> FileSet::findLive(std::string_view logPath, std::string_view dvUniqueId) const {
-  const std::string key = keyOf(logPath, dvUniqueId, tablePath_);
+  std::string scratch;
+  const std::string_view key = keyOf(logPath, dvUniqueId, tablePath_, scratch);
   const auto record = find(hashOf(key), key);
   if (!record || !record->isAdd()) return std::nullopt;
   return record->toAdd();
 }
 
 bool FileSet::containsLive(std::string_view logPath, std::string_view dvUniqueId) const {
-  const std::string key = keyOf(logPath, dvUniqueId, tablePath_);
+  std::string scratch;
+  const std::string_view key = keyOf(logPath, dvUniqueId, tablePath_, scratch);
   const auto record = find(hashOf(key), key);
   return record && record->isAdd();
+}
+
+bool FileSet::knows(std::string_view logPath, std::string_view dvUniqueId) const {
+  std::string scratch;
+  const std::string_view key = keyOf(logPath, dvUniqueId, tablePath_, scratch);
+  return find(hashOf(key), key).has_value();
 }
 
 FileSetBuilder::FileSetBuilder(FileSet base)
     : base_(std::move(base)), layer_(std::make_unique<FileLayer>()) {}
 FileSetBuilder::~FileSetBuilder() = default;
 
-template <typename File>
-void FileSetBuilder::put(const File& file) {
-  const std::string key = keyOf(
-      file.path, file.deletionVector ? file.deletionVector->uniqueId() : std::string(), base_.tablePath_);
+void FileSetBuilder::put(const FileFields& file) {
+  const std::string_view key =
+      keyOf(file.path, file.deletionVector ? file.deletionVector->uniqueId() : std::string(),
+            base_.tablePath_, key_);
   const uint64_t hash = hashOf(key);
-  scratch_.clear();
-  packFile(file, scratch_);
+  packed_.clear();
+  packFile(file, packed_);
   const uint32_t here = layer_->find(hash, key, base_.tablePath_);
   if (here != FileLayer::kNone) {
     count(base_.totals_, FileRecord(layer_->entries()[here].record), -1);
-  } else if (const auto older = base_.find(hash, key)) {
-    count(base_.totals_, *older, -1);
+    layer_->replace(here, packed_);
+  } else {
+    if (const auto older = base_.find(hash, key)) count(base_.totals_, *older, -1);
+    layer_->putNew(hash, packed_);
   }
-  layer_->put(hash, key, scratch_, base_.tablePath_);
-  count(base_.totals_, FileRecord(scratch_.data()), 1);
+  count(base_.totals_, FileRecord(packed_.data()), 1);
 }
 
 void FileSetBuilder::add(const AddFile& file) {
-  put(file);
+  put(fieldsOf(file));
 }
 void FileSetBuilder::remove(const RemoveFile& file) {
-  put(file);
+  put(fieldsOf(file));
 }
 
 FileSet FileSetBuilder::finish(int64_t tombstoneCutoffMs) && {

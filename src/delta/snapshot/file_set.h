@@ -44,6 +44,8 @@ class FileSet {
   // The live file of this path (any spelling) and vector id (empty: none).
   std::optional<AddFile> findLive(std::string_view logPath, std::string_view dvUniqueId) const;
   bool containsLive(std::string_view logPath, std::string_view dvUniqueId) const;
+  // Whether there is a live file or a tombstone of this key.
+  bool knows(std::string_view logPath, std::string_view dvUniqueId) const;
 
  private:
   friend class FileSetBuilder;
@@ -63,16 +65,15 @@ class FileSetBuilder {
 
   void add(const AddFile& file);
   void remove(const RemoveFile& file);
+  void put(const FileFields& file);
   // Tombstones older than this are dropped where layers are merged into the base (they are expired anyway).
   FileSet finish(int64_t tombstoneCutoffMs) &&;
 
  private:
-  template <typename File>
-  void put(const File& file);
-
   FileSet base_;
   std::unique_ptr<FileLayer> layer_;
-  std::string scratch_;
+  std::string packed_;
+  std::string key_;
 };
 
 }  // namespace thalweg::delta

@@ -93,6 +93,7 @@ class SnapshotBuilder {
   ~SnapshotBuilder();
 
   void apply(const Action& action);
+  void apply(const FileFields& file) { files_.put(file); }
   // The commit of `version` is complete; its file's stamp where known.
   void endVersion(int64_t version, std::optional<CommitStamp> stamp);
   void setCheckpointVersion(int64_t version);

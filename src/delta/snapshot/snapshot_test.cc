@@ -48,7 +48,7 @@ TEST(FileRecords, KeepEveryField) {
   add.defaultRowCommitVersion = 13;
   add.clusteringProvider = "liquid";
   std::string packed;
-  packFile(add, packed);
+  packFile(fieldsOf(add), packed);
   AddFile read = FileRecord(packed.data()).toAdd();
   EXPECT_FALSE(read.dataChange);
   read.dataChange = true;
@@ -62,13 +62,13 @@ TEST(FileRecords, KeepEveryField) {
   remove.size = 6;
   remove.deletionVector = add.deletionVector;
   packed.clear();
-  packFile(remove, packed);
+  packFile(fieldsOf(remove), packed);
   EXPECT_EQ(toJsonLine(FileRecord(packed.data()).toRemove()), toJsonLine(remove));
   RemoveFile bare;
   bare.path = "r";
   bare.dataChange = false;
   packed.clear();
-  packFile(bare, packed);
+  packFile(fieldsOf(bare), packed);
   EXPECT_EQ(toJsonLine(FileRecord(packed.data()).toRemove()), toJsonLine(bare));
 }
 

@@ -89,14 +89,16 @@ constexpr Feature kFeatures[] = {
      [](const Metadata& m) { return containsType(*m.schema(), TypeId::TimestampNtz); }},
     {"variantType", true, 0, 0, true, Write::No,
      [](const Metadata& m) { return containsType(*m.schema(), TypeId::Variant); }},
-    {"v2Checkpoint", true, 0, 0, true, Write::WhileUnused,
+    {"v2Checkpoint", true, 0, 0, true, Write::Yes,
      [](const Metadata& m) {
-       const auto policy = tableProperty(m, "delta.checkpointPolicy");
+       const auto policy = tableProperty(m, kCheckpointPolicy);
        return policy && equalsIgnoreCase(*policy, "v2");
      }},
     {"vacuumProtocolCheck", true, 0, 0, true, Write::Yes, nullptr},
     {"typeWidening", true, 0, 0, true, Write::Yes,
-     [](const Metadata& m) { return tableFlag(m, kEnableTypeWidening); }},
+     [](const Metadata& m) {
+       return tableFlag(m, kEnableTypeWidening) || schemaMentions(m, "delta.typeChanges");
+     }},
     {"typeWidening-preview", true, 0, 0, true, Write::No, nullptr},
     {"variantType-preview", true, 0, 0, true, Write::No, nullptr},
     {"variantShredding", true, 0, 0, true, Write::No, switchedOn<kEnableVariantShredding>},
@@ -104,6 +106,7 @@ constexpr Feature kFeatures[] = {
     {"domainMetadata", false, 0, 0, true, Write::Yes, nullptr},
     {"inCommitTimestamp", false, 0, 0, true, Write::Yes,
      [](const Metadata& m) { return tableFlag(m, kEnableInCommitTimestamps); }},
+    {"checkpointProtection", false, 0, 0, true, Write::Yes, nullptr},
     {"allowColumnDefaults", false, 0, 0, true, Write::Yes, nullptr},
     {"clustering", false, 0, 0, true, Write::Yes, nullptr},
     {"rowTracking", false, 0, 0, true, Write::Yes, switchedOn<kEnableRowTracking>},
@@ -220,10 +223,34 @@ std::optional<int64_t> parseRetentionMs(std::string_view text) {
   return total;
 }
 
-int64_t deletedFileRetentionMs(const Metadata& metadata) {
-  const auto text = tableProperty(metadata, "delta.deletedFileRetentionDuration");
+namespace {
+
+int64_t retentionProperty(const Metadata& metadata, std::string_view name, int64_t fallbackMs) {
+  const auto text = tableProperty(metadata, name);
   const auto parsed = text ? parseRetentionMs(*text) : std::nullopt;
-  return parsed && *parsed >= 0 ? *parsed : kWeekMs;
+  return parsed && *parsed >= 0 ? *parsed : fallbackMs;
+}
+
+}  // namespace
+
+int64_t deletedFileRetentionMs(const Metadata& metadata) {
+  return retentionProperty(metadata, "delta.deletedFileRetentionDuration", kWeekMs);
+}
+
+int64_t logRetentionMs(const Metadata& metadata) {
+  return retentionProperty(metadata, kLogRetention, 30 * kWeekMs / 7);
+}
+
+int64_t truncateHistoryRetentionMs(const Metadata& metadata) {
+  return retentionProperty(metadata, "delta.dropFeatureTruncateHistory.retentionDuration", kWeekMs / 7);
+}
+
+int64_t checkpointProtectionVersion(const Protocol& protocol, const Metadata& metadata) {
+  if (!supportsFeature(protocol, "checkpointProtection")) return 0;
+  const auto text = tableProperty(metadata, kCheckpointProtection);
+  int64_t version = 0;
+  if (text) std::from_chars(text->data(), text->data() + text->size(), version);
+  return version;
 }
 
 std::vector<std::string> readerFeatures(const Protocol& protocol) {
@@ -367,7 +394,12 @@ std::set<std::string> takeFeatureRequests(Metadata* metadata, std::string_view t
     const auto known = std::find_if(std::begin(kFeatures), std::end(kFeatures),
                                     [&](const Feature& one) { return equalsIgnoreCase(one.name, name); });
     const bool asks = equalsIgnoreCase(it->second, "supported") || equalsIgnoreCase(it->second, "enabled");
-    if (known == std::end(kFeatures) || !asks)
+    if (known != std::end(kFeatures) && !asks) {
+      throw Error("DELTA_UNSUPPORTED_FEATURE_STATUS",
+                  "The property " + it->first + " takes the value supported, not '" + it->second + "'.",
+                  {{"feature", name}, {"status", it->second}});
+    }
+    if (known == std::end(kFeatures))
       unknown += (unknown.empty() ? "" : ", ") + it->first + "=" + it->second;
     else
       addWithNeeds(std::string(known->name), &wanted);
@@ -410,6 +442,21 @@ Protocol upgradedProtocol(const Protocol& current, const Metadata& metadata, std
   checkWriterFeatures(protocol, metadata, table);
   checkWritable(protocol, metadata, table);
   return protocol;
+}
+
+Protocol protocolWithout(const Protocol& current, std::string_view feature,
+                         const std::set<std::string>& added) {
+  Features left = added;
+  for (std::string& name : writerFeatures(current)) left.insert(std::move(name));
+  for (std::string& name : readerFeatures(current)) left.insert(std::move(name));
+  left.erase(std::string(feature));
+  if (left.empty()) return Protocol{1, 1, std::nullopt, std::nullopt};
+  return protocolOf(left);
+}
+
+bool isKnownFeature(std::string_view name) {
+  return std::any_of(std::begin(kFeatures), std::end(kFeatures),
+                     [&](const Feature& feature) { return equalsIgnoreCase(feature.name, name); });
 }
 
 }  // namespace thalweg::delta

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/parquet/column_conversion.h"
+#include "formats/parquet/column_stream.h"
 #include "formats/parquet/parquet_error.h"
 #include "formats/parquet/parquet_file.h"
 #include "types/arrow_types.h"
@@ -89,6 +90,35 @@ bool selects(const std::string& column, const std::string& leafPath) {
          (leafPath.size() > column.size() && leafPath.starts_with(column) && leafPath[column.size()] == '.');
 }
 
+// The leaf columns at and below the named ones.
+std::vector<int> leavesBelow(const std::vector<std::string>& columns, const parquet::FileMetaData& metadata) {
+  std::vector<int> leaves;
+  const parquet::SchemaDescriptor& schema = *metadata.schema();
+  for (int i = 0; i < schema.num_columns(); ++i) {
+    const std::string leafPath = schema.Column(i)->path()->ToDotString();
+    if (std::any_of(columns.begin(), columns.end(),
+                    [&](const auto& column) { return selects(column, leafPath); })) {
+      leaves.push_back(i);
+    }
+  }
+  return leaves;
+}
+
+// Nothing where the footer says nothing of the leaf column.
+std::optional<ParquetColumnBounds> boundsOf(const parquet::RowGroupMetaData& group, int leaf) {
+  const auto chunk = group.ColumnChunk(leaf);
+  const auto statistics = chunk->is_stats_set() ? chunk->statistics() : nullptr;
+  if (!statistics) return std::nullopt;
+  ParquetColumnBounds bounds;
+  if (statistics->HasNullCount()) bounds.nullCount = statistics->null_count();
+  if (statistics->HasMinMax()) {
+    // Statistics that the library cannot express are as good as none.
+    if (!parquet::arrow::StatisticsAsScalars(*statistics, &bounds.min, &bounds.max).ok())
+      bounds.min = bounds.max = nullptr;
+  }
+  return bounds;
+}
+
 std::optional<SchemaPtr> sparkSchemaOf(const parquet::FileMetaData& metadata) {
   if (!metadata.key_value_metadata()) return std::nullopt;
   const auto json = metadata.key_value_metadata()->Get("org.apache.spark.sql.parquet.row.metadata");
@@ -113,17 +143,107 @@ std::shared_ptr<arrow::Table> readParquetTable(FileSystem& fileSystem, const std
   return reading(path, [&]() -> std::shared_ptr<arrow::Table> {
     const auto metadata = reader->parquet_reader()->metadata();
     if (columns.empty()) return checkedTable(reader->ReadTable(), *metadata, path);
-    std::vector<int> leaves;
-    const parquet::SchemaDescriptor& schema = *metadata->schema();
-    for (int i = 0; i < schema.num_columns(); ++i) {
-      const std::string leafPath = schema.Column(i)->path()->ToDotString();
-      if (std::any_of(columns.begin(), columns.end(),
-                      [&](const auto& column) { return selects(column, leafPath); })) {
-        leaves.push_back(i);
-      }
-    }
-    return checkedTable(reader->ReadTable(leaves), *metadata, path);
+    return checkedTable(reader->ReadTable(leavesBelow(columns, *metadata)), *metadata, path);
   });
+}
+
+class ParquetColumnStream::Implementation {
+ public:
+  Implementation(FileSystem& fileSystem, std::string path, const std::vector<std::string>& columns,
+                 int64_t batchRows, std::function<bool(const ParquetRowGroup&)> keepRowGroup,
+                 const std::vector<std::string>& boundColumns)
+      : path_(std::move(path)),
+        reader_(openReader(fileSystem, path_, arrow::default_memory_pool(), batchRows)),
+        keepRowGroup_(std::move(keepRowGroup)) {
+    reading(path_, [&] {
+      metadata_ = reader_->parquet_reader()->metadata();
+      numRows_ = rowsOf(*metadata_);
+      leaves_ = leavesBelow(columns, *metadata_);
+      boundLeaves_ = leavesBelow(boundColumns, *metadata_);
+    });
+  }
+
+  int64_t numRows() const { return numRows_; }
+  int64_t firstRowIndex() const { return firstRow_; }
+
+  std::shared_ptr<arrow::RecordBatch> next() {
+    if (leaves_.empty()) return nullptr;
+    return reading(path_, [&]() -> std::shared_ptr<arrow::RecordBatch> {
+      while (true) {
+        if (!group_ && !openNextGroup()) return nullptr;
+        std::shared_ptr<arrow::RecordBatch> batch;
+        checkRead(group_->ReadNext(&batch), path_);
+        if (!batch) {
+          requireRows(foundRows_, expectedRows_, path_);
+          group_.reset();
+        } else if (batch->num_rows() > 0) {
+          checkRead(batch->Validate(), path_);
+          firstRow_ = groupStart_ + foundRows_;
+          foundRows_ += batch->num_rows();
+          return batch;
+        }
+      }
+    });
+  }
+
+ private:
+  bool openNextGroup() {
+    for (; nextGroup_ < metadata_->num_row_groups(); ++nextGroup_) {
+      const auto group = metadata_->RowGroup(nextGroup_);
+      groupStart_ = nextStart_;
+      nextStart_ += group->num_rows();
+      if (keepRowGroup_ && !keepRowGroup_(describe(*group))) continue;
+      foundRows_ = 0;
+      expectedRows_ = group->num_rows();
+      group_ = checkRead(reader_->GetRecordBatchReader({nextGroup_++}, leaves_), path_);
+      return true;
+    }
+    return false;
+  }
+
+  ParquetRowGroup describe(const parquet::RowGroupMetaData& group) const {
+    ParquetRowGroup described;
+    described.numRows = group.num_rows();
+    for (const int leaf : boundLeaves_) {
+      if (auto bounds = boundsOf(group, leaf))
+        described.columns.emplace(metadata_->schema()->Column(leaf)->path()->ToDotString(),
+                                  std::move(*bounds));
+    }
+    return described;
+  }
+
+  std::string path_;
+  std::unique_ptr<parquet::arrow::FileReader> reader_;
+  std::shared_ptr<parquet::FileMetaData> metadata_;
+  std::function<bool(const ParquetRowGroup&)> keepRowGroup_;
+  std::vector<int> leaves_;
+  std::vector<int> boundLeaves_;
+  std::unique_ptr<arrow::RecordBatchReader> group_;
+  int nextGroup_ = 0;
+  int64_t numRows_ = 0;
+  int64_t nextStart_ = 0;   // row index after the row groups seen
+  int64_t groupStart_ = 0;  // of the row group in hand
+  int64_t firstRow_ = 0;
+  int64_t foundRows_ = 0;     // of the row group in hand
+  int64_t expectedRows_ = 0;  // of the row group in hand
+};
+
+ParquetColumnStream::ParquetColumnStream(FileSystem& fileSystem, std::string path,
+                                         const std::vector<std::string>& columns, int64_t batchRows,
+                                         std::function<bool(const ParquetRowGroup&)> keepRowGroup,
+                                         const std::vector<std::string>& boundColumns)
+    : implementation_(std::make_unique<Implementation>(fileSystem, std::move(path), columns, batchRows,
+                                                       std::move(keepRowGroup), boundColumns)) {}
+
+ParquetColumnStream::~ParquetColumnStream() = default;
+int64_t ParquetColumnStream::numRows() const {
+  return implementation_->numRows();
+}
+int64_t ParquetColumnStream::firstRowIndex() const {
+  return implementation_->firstRowIndex();
+}
+std::shared_ptr<arrow::RecordBatch> ParquetColumnStream::next() {
+  return implementation_->next();
 }
 
 SchemaPtr readParquetSchema(FileSystem& fileSystem, const std::string& path) {
@@ -253,17 +373,8 @@ class ParquetFileReader::Implementation {
       const int index = findField(arrowFields, field, options_.matching);
       if (index < 0 || !fields[static_cast<size_t>(index)].is_leaf()) continue;
       if (field.type->id() == TypeId::Float || field.type->id() == TypeId::Double) continue;
-      const auto chunk = group.ColumnChunk(fields[static_cast<size_t>(index)].column_index);
-      const auto statistics = chunk->is_stats_set() ? chunk->statistics() : nullptr;
-      if (!statistics) continue;
-      ParquetColumnBounds bounds;
-      if (statistics->HasNullCount()) bounds.nullCount = statistics->null_count();
-      if (statistics->HasMinMax()) {
-        // Statistics that the library cannot express are as good as none.
-        if (!parquet::arrow::StatisticsAsScalars(*statistics, &bounds.min, &bounds.max).ok())
-          bounds.min = bounds.max = nullptr;
-      }
-      described.columns.emplace(field.name, std::move(bounds));
+      if (auto bounds = boundsOf(group, fields[static_cast<size_t>(index)].column_index))
+        described.columns.emplace(field.name, std::move(*bounds));
     }
     return described;
   }

@@ -1,0 +1,22 @@
+// The properties that Delta gives a meaning: their names and what values they take.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace thalweg::delta {
+
+// Whether a property of this name means something to Delta; case counts not.
+bool isTableProperty(std::string_view name);
+
+// The name as the log has it: Delta's own are known in any case ("DELTA.CHECKPOINTPOLICY"), others are as
+// given.
+std::string tablePropertyName(std::string_view name);
+
+// For a property that a user sets, under its name in the log: throws Error DELTA_UNKNOWN_CONFIGURATION where
+// the name begins with "delta." and is none (unless `allowUnknown`), DELTA_INVALID_INTERVAL and
+// UNSUPPORTED_TABLE_CHANGE where it does not take the value. Features and constraints have names of their
+// own, and are passed over.
+void checkTableProperty(std::string_view name, std::string_view value, bool allowUnknown);
+
+}  // namespace thalweg::delta
