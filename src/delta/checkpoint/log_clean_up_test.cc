@@ -177,7 +177,7 @@ TEST_F(LogCleanUpTest, CompactedFilesOfRemovedVersionsGo) {
   FileSystem& files = *log_->table().fileSystem;
   files.writeAtomically(logFile("00000000000000000003.00000000000000000006.compacted.json").string(), "{}\n");
   files.writeAtomically(logFile("00000000000000000006.00000000000000000008.compacted.json").string(), "{}\n");
-  cleanUpLog(*log_->require(), clock_.nowMs);
+  cleanUpLog(*log_->require(), clock_.nowMs - 4 * kDayMs);
   EXPECT_EQ(versionsOf(LogFileKind::Compacted), (std::set<int64_t>{6}));
 }
 

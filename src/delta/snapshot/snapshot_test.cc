@@ -11,6 +11,7 @@
 #include "delta/log/parsed_stats.h"
 #include "delta/snapshot/delta_log.h"
 #include "delta/snapshot/table_features.h"
+#include "delta/snapshot/table_properties.h"
 
 namespace thalweg::delta {
 namespace {
@@ -226,11 +227,11 @@ TEST(TableFeatures, WritingRefusesWhatIsInUse) {
   EXPECT_NO_THROW(checkWritable(legacy(2, 6), plain, "t"));
   EXPECT_EQ(conditionOf([&] { checkWritable(features({}, {"icebergCompatV2"}), plain, "t"); }),
             "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
-  EXPECT_NO_THROW(checkWritable(features({"v2Checkpoint"}, {"v2Checkpoint"}), plain, "t"))
+  EXPECT_NO_THROW(checkWritable(features({"typeWidening"}, {"typeWidening"}), plain, "t"))
       << "nothing of it is used";
-  Metadata policy = plain;
-  policy.configuration["delta.checkpointPolicy"] = "v2";
-  EXPECT_EQ(conditionOf([&] { checkWritable(features({"v2Checkpoint"}, {"v2Checkpoint"}), policy, "t"); }),
+  Metadata widened = plain;
+  widened.configuration["delta.enableTypeWidening"] = "true";
+  EXPECT_EQ(conditionOf([&] { checkWritable(features({"typeWidening"}, {"typeWidening"}), widened, "t"); }),
             "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
 }
 
@@ -268,6 +269,35 @@ TEST(TableFeatures, PropertiesAskForFeaturesAndGo) {
   metadata.configuration["delta.feature.fromTheFuture"] = "supported";
   EXPECT_EQ(conditionOf([&] { takeFeatureRequests(&metadata, "t"); }),
             "DELTA_UNSUPPORTED_FEATURES_IN_CONFIG");
+}
+
+// What Spark 4.2 with Delta 4.4 leaves after ALTER TABLE … DROP FEATURE.
+TEST(TableFeatures, AProtocolWithoutAFeatureIsTheLowestThatMeansTheRest) {
+  EXPECT_EQ(protocolWithout(legacy(1, 3), "checkConstraints"), legacy(1, 2));
+  const Protocol vectors = features({"deletionVectors"}, {"deletionVectors", "invariants", "appendOnly"});
+  EXPECT_EQ(protocolWithout(vectors, "deletionVectors"), legacy(1, 2));
+  const Protocol kept = protocolWithout(vectors, "deletionVectors", {"checkpointProtection"});
+  EXPECT_EQ(kept.minReaderVersion, 1);
+  EXPECT_EQ(kept.minWriterVersion, 7);
+  EXPECT_FALSE(kept.readerFeatures);
+  EXPECT_EQ(*kept.writerFeatures,
+            (std::vector<std::string>{"appendOnly", "checkpointProtection", "invariants"}));
+}
+
+TEST(TableProperties, AreKnownInAnyCaseAndHeldToWhatTheyTake) {
+  EXPECT_EQ(tablePropertyName("DELTA.CHECKPOINTPOLICY"), "delta.checkpointPolicy");
+  EXPECT_EQ(tablePropertyName("A.B"), "A.B");
+  const auto condition = [](const char* name, const char* value) {
+    return conditionOf([&] { checkTableProperty(name, value, false); });
+  };
+  EXPECT_EQ(condition("delta.nope", "x"), "DELTA_UNKNOWN_CONFIGURATION");
+  EXPECT_EQ(conditionOf([&] { checkTableProperty("delta.nope", "x", true); }), "none");
+  EXPECT_EQ(condition("delta.checkpointPolicy", "v3"), "UNSUPPORTED_TABLE_CHANGE");
+  EXPECT_EQ(condition("delta.checkpointInterval", "0"), "UNSUPPORTED_TABLE_CHANGE");
+  EXPECT_EQ(condition("delta.logRetentionDuration", "bogus"), "DELTA_INVALID_INTERVAL");
+  EXPECT_EQ(condition("delta.logRetentionDuration", "interval 1 week"), "none");
+  EXPECT_EQ(condition("delta.feature.v2Checkpoint", "supported"), "none");
+  EXPECT_EQ(condition("my.own", "anything"), "none");
 }
 
 TEST(TableFeatures, RetentionTexts) {
