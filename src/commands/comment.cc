@@ -13,7 +13,7 @@ CommandResult run(const sql::CommentOn& statement, CommandSession& session) {
   } else if (statement.comment) {
     setTableProperties(statement.name, {{"comment", *statement.comment}}, session);
   } else {
-    unsetTableProperties(statement.name, {"comment"}, /*ifExists=*/true, session);
+    unsetTableProperties(statement.name, {"comment"}, session);
   }
   return {};
 }

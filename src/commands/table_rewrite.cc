@@ -9,6 +9,7 @@
 #include "delta/commit/transaction.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/data_file_writer.h"
+#include "delta/files/row_tracking.h"
 #include "delta/scan/data_file_reader.h"
 #include "delta/snapshot/table_features.h"
 
@@ -58,8 +59,9 @@ class Rewrite {
           const CancellationToken& cancellation)
       : readLayout_(delta::makeTableLayout(snapshot->table(), snapshot->metadata(), snapshot->schema())),
         from_(delta::makeDataFileLayout(snapshot->table(), snapshot->metadata(), snapshot->protocol())),
-        to_(delta::makeDataFileLayout(snapshot->table(), metadata, snapshot->protocol())) {
+        to_(delta::movedRowsLayout(snapshot->table(), metadata, snapshot->protocol())) {
     options_.cancellation = &cancellation;
+    options_.rowIds = to_.hasRowIds;
     for (int i = 0; i < static_cast<int>(snapshot->schema()->fields().size()); ++i) {
       if (!readLayout_->isPartitionColumn(i)) options_.columns.push_back(i);
     }
@@ -88,7 +90,6 @@ class Rewrite {
 
 void rewriteTable(const std::shared_ptr<delta::DeltaLog>& log, const delta::SnapshotPtr& snapshot,
                   delta::Metadata metadata, delta::Operation operation, CommandSession& session) {
-  delta::refuseMovedRows(snapshot->metadata(), operation.name);
   delta::checkWritable(snapshot->protocol(), metadata, snapshot->table().uri());
   const std::vector<delta::AddFile> files = snapshot->liveFiles();
   const Rewrite rewrite(snapshot, metadata, session.cancellation());
@@ -105,6 +106,7 @@ void rewriteTable(const std::shared_ptr<delta::DeltaLog>& log, const delta::Snap
   for (const delta::AddFile& file : files)
     transaction.remove(delta::removalOf(file, nowMs, /*dataChange=*/false));
   for (const delta::AddFile& file : written.files()) transaction.add(file);
+  for (auto& tag : delta::keptRowIdTags(snapshot->metadata())) operation.tags.push_back(std::move(tag));
   transaction.setOperation(std::move(operation));
   written.handOver();
   const delta::CommitOutcome outcome = transaction.commit();
