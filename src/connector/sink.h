@@ -39,6 +39,9 @@ class BatchWrite {
   // all the same: no file that they need may be taken away, so abort() is not called after it.
   virtual void commit() = 0;
   virtual void abort() noexcept = 0;
+  // Rows that the batch wrote; −1 where the sink does not count (as in Spark's progress).
+  virtual int64_t numOutputRows() const { return -1; }
+
   // How the rows had better come, so that a few large files become of them: those with equal values in these
   // columns of the batch in one task, tasks of about so many bytes. nullopt: as they are.
   struct Gathering {
@@ -46,8 +49,6 @@ class BatchWrite {
     int64_t bytes = 0;
   };
   virtual std::optional<Gathering> gathering() const { return std::nullopt; }
-  // Rows that the batch wrote; −1 where the sink does not count (as in Spark's progress).
-  virtual int64_t numOutputRows() const { return -1; }
 };
 
 struct StreamBatch {

@@ -5,6 +5,7 @@
 #include "commands/table_target.h"
 #include "common/error.h"
 #include "expr/cast/cast.h"
+#include "plan/analyze/char_padding.h"
 #include "session/session.h"
 #include "sql/parser.h"
 #include "types/schema_json.h"

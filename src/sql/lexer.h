@@ -15,8 +15,8 @@ enum class TokenKind {
   String,      // '…' or "…", raw r'…' too
   Number,      // with its suffix: 1L, 1.5BD, 1e3
   Symbol,      // operators and punctuation; '>' is always a token of its own unless '>='
-  Hint,        // /*+ … */ behind SELECT
   End,
+  Hint,        // /*+ … */ behind SELECT
 };
 
 struct Token {

@@ -179,9 +179,9 @@ def conditions(spark, folder):
         replace(text)
         assert predicate() == text
     for text in ("rand() < 2", "q > rand()"):
-        before = len(os.listdir(path))
+        before = len(glob.glob(path + "/**/*", recursive=True))
         assert condition(lambda: replace(text)) == "INVALID_NON_DETERMINISTIC_EXPRESSIONS"
-        assert len(os.listdir(path)) == before, "no row is written first"
+        assert len(glob.glob(path + "/**/*", recursive=True)) == before, "no row is written first"
     sql("INSERT OVERWRITE r PARTITION (p = 1) VALUES (4, 'k')")
     assert predicate() == "(p <=> 1)"
     affected = lambda text: sql(text).collect()[0][0]  # noqa: E731

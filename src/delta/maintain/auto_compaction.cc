@@ -1,5 +1,6 @@
 #include "delta/maintain/auto_compaction.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <unordered_set>

@@ -23,21 +23,23 @@ constexpr size_t kSampledKeys = 100'000;
 
 using Rows = std::vector<std::unique_ptr<SpreadRows>>;
 
-// Partitions [first, last) of what was spread, as one.
+// Partitions [first, last) of what was spread, of the rows that came by tasks [firstTask, lastTask), as one.
 struct PartRange {
   int first;
   int last;
+  size_t firstTask;
+  size_t lastTask;
 };
 
 class SpreadReader final : public BatchReader {
  public:
   SpreadReader(const Rows& rows, PartRange range, const CancellationToken& cancellation)
-      : rows_(rows), range_(range), cancellation_(cancellation) {}
+      : rows_(rows), range_(range), cancellation_(cancellation), task_(range.firstTask) {}
 
   std::shared_ptr<arrow::RecordBatch> next() override {
     cancellation_.throwIfCancelled();
-    for (; range_.first < range_.last; ++range_.first, task_ = 0) {
-      for (; task_ < rows_.size(); ++task_, batch_ = 0) {
+    for (; range_.first < range_.last; ++range_.first, task_ = range_.firstTask) {
+      for (; task_ < range_.lastTask; ++task_, batch_ = 0) {
         if (batch_ < rows_[task_]->numBatches(range_.first))
           return rows_[task_]->batch(range_.first, batch_++);
       }
@@ -49,7 +51,7 @@ class SpreadReader final : public BatchReader {
   const Rows& rows_;
   PartRange range_;
   const CancellationToken& cancellation_;
-  size_t task_ = 0;
+  size_t task_;
   int batch_ = 0;
 };
 
@@ -163,7 +165,7 @@ class ExchangeRun {
     Rows rows = spread.kind == RowSpread::Kind::Ranged ? byRange(input, count) : byRow(input, count);
     std::vector<PartRange> ranges;
     if (spread.numPartitions > 0) {
-      for (int i = 0; i < count; ++i) ranges.push_back({i, i + 1});
+      for (int i = 0; i < count; ++i) ranges.push_back({i, i + 1, 0, rows.size()});
     } else {
       ranges = bySize(rows, count);
     }
@@ -251,6 +253,20 @@ class ExchangeRun {
     }
   }
 
+  static void splitByTasks(const Rows& rows, int part, int64_t wanted, std::vector<PartRange>* ranges) {
+    ranges->push_back({part, part + 1, 0, 0});
+    int64_t bytes = 0;
+    for (size_t task = 0; task < rows.size(); ++task) {
+      const int64_t own = rows[task]->numBytes(part);
+      if (bytes > 0 && bytes + own > wanted) {
+        ranges->push_back({part, part + 1, task, task});
+        bytes = 0;
+      }
+      ranges->back().lastTask = task + 1;
+      bytes += own;
+    }
+  }
+
   // Neighbours together until they are large enough.
   std::vector<PartRange> bySize(const Rows& rows, int count) const {
     std::vector<int64_t> sizes(static_cast<size_t>(count));
@@ -262,17 +278,27 @@ class ExchangeRun {
     int64_t wanted = node_.spread().partitionBytes;
     if (wanted == 0)
       wanted = std::min(kAdvisoryBytes, std::max(kLeastBytes, total / execution_.pool->numSlots()));
-    std::vector<PartRange> ranges = {{0, 0}};
+    // Of rows that only had better be together a large partition may be several.
+    const bool splits = node_.spread().partitionBytes > 0;
+    std::vector<PartRange> ranges = {{0, 0, 0, rows.size()}};
     int64_t bytes = 0;
     for (int i = 0; i < count; ++i) {
       const int64_t own = sizes[static_cast<size_t>(i)];
+      if (splits && own > wanted) {
+        if (bytes == 0) ranges.pop_back();
+        splitByTasks(rows, i, wanted, &ranges);
+        ranges.push_back({i + 1, i + 1, 0, rows.size()});
+        bytes = 0;
+        continue;
+      }
       if (bytes > 0 && bytes + own > wanted) {
-        ranges.push_back({i, i});
+        ranges.push_back({i, i, 0, rows.size()});
         bytes = 0;
       }
       ranges.back().last = i + 1;
       bytes += own;
     }
+    if (bytes == 0 && ranges.size() > 1) ranges.pop_back();
     return ranges;
   }
 

@@ -130,6 +130,22 @@ TEST_F(ExchangeTest, WithoutANumberTheSizeSays) {
   EXPECT_EQ(run(exchange(spread(RowSpread::Kind::RoundRobin, 0), range(0, 1))).size(), 1u);
 }
 
+// As a sink wants them for few large files: small ones together, a large one in several.
+TEST_F(ExchangeTest, ASizeMayBeWanted) {
+  RowSpread wanted = spread(RowSpread::Kind::Hashed, 0, {Literal::of(int64_t{7})});
+  wanted.partitionBytes = 2000;
+  const auto parts = run(exchange(wanted, range(1000, 4)));
+  EXPECT_EQ(sizes(parts), (Sizes{250, 250, 250, 250}))
+      << "2,000 bytes of longs each, though all have one key";
+  wanted.partitionBytes = 1 << 20;
+  EXPECT_EQ(sizes(run(exchange(wanted, range(1000, 4)))), (Sizes{1000}));
+  wanted.keys = {id()};
+  wanted.partitionBytes = 2000;
+  const auto keyed = run(exchange(wanted, range(1000, 4)));
+  EXPECT_EQ(all(keyed), upTo(1000));
+  EXPECT_GE(keyed.size(), 4u);
+}
+
 // Rows that do not fit into memory wait on disk, and come as they would have.
 TEST_F(ExchangeTest, RowsWaitOnDisk) {
   for (const auto& what :
