@@ -21,6 +21,7 @@
 #include "delta/snapshot/type_widening.h"
 #include "expr/cast/cast.h"
 #include "plan/analyze/row_changes.h"
+#include "types/char_varchar.h"
 #include "types/column_metadata.h"
 #include "types/schema_json.h"
 
@@ -56,7 +57,7 @@ class ColumnChange {
     log_ = requireDelta(target_, session, "ALTER TABLE");
     snapshot_ = log_->require();
     change_.metadata = snapshot_->metadata();
-    schema_ = snapshot_->schema();
+    schema_ = spreadStringBounds(snapshot_->schema());
     mapped_ = delta::columnMappingMode(change_.metadata) != delta::ColumnMappingMode::None;
     const AnalyzerContext context = session.analyzerContext();
     evaluator_ = makeSqlEvaluator(context.functions.timeZone, context.functions.ansi);
@@ -81,6 +82,7 @@ class ColumnChange {
         alter();
         break;
     }
+    schema_ = gatherStringBounds(schema_);
     if (statement_.newType) schema_ = delta::withRecordedTypeChanges(*snapshot_->schema(), schema_);
     delta::checkNamesDiffer(*schema_);
     if (!mapped_) delta::checkColumnNames(*schema_);
@@ -107,6 +109,9 @@ class ColumnChange {
     if (!column.nullable)
       throw unsupported("adding the column " + name + " as NOT NULL (rows that are there have none)");
     StructField field{column.name.back(), column.type, true, "{}"};
+    field.metadata = withStringBounds(field.metadata, *field.type, column.bounds);
+    if (column.name.size() > 1)
+      field.type = spreadStringBounds(DataType::structOf({field}))->fields()[0].type;
     if (column.comment)
       field.metadata =
           withMetadataKey(field.metadata, "comment", toJsonText(nlohmann::json(*column.comment)));
@@ -258,6 +263,24 @@ class ColumnChange {
                                     {"newColumnPath", delta::jsonText(dotted(renamed))}};
   }
 
+  void checkBounds(const StructField& field, const sql::Name& path) const {
+    const DataType& type = *field.type;
+    StringBounds from = stringBoundsOf(type, field.metadata);
+    const StringBounds& to = statement_.newBounds;
+    if (canChangeBounds(type, from, to)) return;
+    from.resize(numStrings(type));
+    const std::string before = boundedSqlString(type, from);
+    const std::string after = boundedSqlString(type, to);
+    throw Error("NOT_SUPPORTED_CHANGE_COLUMN",
+                "The column " + dotted(path) + " is " + before + ": it cannot be made " + after +
+                    ", for values that are there may be longer.",
+                {{"table", target_.shownName()},
+                 {"originName", quotedName(path)},
+                 {"originType", "\"" + before + "\""},
+                 {"newName", quotedName(path)},
+                 {"newType", "\"" + after + "\""}});
+  }
+
   void setDefault(StructField* field) {
     if (!delta::supportsFeature(snapshot_->protocol(), "allowColumnDefaults")) {
       throw Error("WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",
@@ -298,6 +321,10 @@ class ColumnChange {
   }
 
   void change(StructField* field, const sql::Name& path) {
+    if (statement_.newType) {
+      checkBounds(*field, path);
+      field->metadata = withStringBounds(field->metadata, *field->type, statement_.newBounds);
+    }
     if (statement_.nullable == false && field->nullable) {
       throw Error("_LEGACY_ERROR_TEMP_2330",
                   "The column " + dotted(path) + " may be null: it cannot be made NOT NULL.",
@@ -338,7 +365,10 @@ class ColumnChange {
           withWiderType(schema_, path, statement_.newType,
                         {target_.shownName(), delta::tableFlag(change_.metadata, delta::kEnableTypeWidening),
                          [&] { refuseDependents(path); }});
-      if (!hasField(*schema_, path)) return sayChanged(elementJson(path));
+      if (!hasField(*schema_, path)) {
+        if (hasBounds(statement_.newBounds)) throw unsupported("ALTER COLUMN with a length of what lies in an array or a map");
+        return sayChanged(elementJson(path));
+      }
     }
     changeFields(parentOf(path), [&](std::vector<StructField>* siblings) {
       const size_t index = indexOf(*siblings, path.back(), path);

@@ -37,6 +37,7 @@ std::optional<int64_t> mostRows(const LogicalNode& node) {
     case LogicalKind::Project:
     case LogicalKind::Filter:
     case LogicalKind::SubqueryAlias:
+    case LogicalKind::Repartition:
     case LogicalKind::Sort: return mostRows(*node.child());
     default: return std::nullopt;
   }
