@@ -55,6 +55,19 @@ void parseStart(const Options& options, DeltaStreamOptions& parsed) {
   }
 }
 
+void parseSchemaTracking(const Options& options, DeltaStreamOptions& parsed) {
+  parsed.schemaTrackingLocation = options.get("schemaTrackingLocation");
+  if (!parsed.schemaTrackingLocation) parsed.schemaTrackingLocation = options.get("schemaLocation");
+  parsed.trackingId = options.get("streamingSourceTrackingId");
+  parsed.allowColumnRename = options.get("allowSourceColumnRename");
+  parsed.allowColumnDrop = options.get("allowSourceColumnDrop");
+  parsed.allowColumnTypeChange = options.get("allowSourceColumnTypeChange");
+  if (parsed.schemaTrackingLocation && !parsed.failOnDataLoss) {
+    refuse("failOnDataLoss", "false",
+           "for a commit that is gone may have changed the schema that schemaTrackingLocation follows");
+  }
+}
+
 }  // namespace
 
 std::optional<int64_t> parseByteSize(std::string_view text) {
@@ -80,9 +93,6 @@ bool readsChangeFeed(const Options& options) {
 }
 
 DeltaStreamOptions DeltaStreamOptions::parse(const Options& options) {
-  for (const char* name : {"schemaTrackingLocation", "schemaLocation"}) {
-    if (options.has(name)) throw unsupported(fmt::format("The Delta source's option {}", name));
-  }
   DeltaStreamOptions parsed;
   parseLimits(options, parsed);
   parsed.ignoreChanges = flag(options, "ignoreFileDeletion");
@@ -95,6 +105,7 @@ DeltaStreamOptions DeltaStreamOptions::parse(const Options& options) {
   if (const auto pattern = options.get("excludeRegex"))
     parsed.exclude = std::make_shared<const ExcludePattern>(*pattern);
   parseStart(options, parsed);
+  parseSchemaTracking(options, parsed);
   return parsed;
 }
 

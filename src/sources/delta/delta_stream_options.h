@@ -13,7 +13,7 @@ namespace thalweg {
 
 struct DeltaStreamOptions {
   // Throws Error DELTA_ILLEGAL_OPTION, DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET,
-  // DELTA_REGEX_OPT_SYNTAX_ERROR; unsupported() for schemaTrackingLocation.
+  // DELTA_REGEX_OPT_SYNTAX_ERROR.
   static DeltaStreamOptions parse(const Options& options);
 
   std::optional<int64_t> startingVersion;
@@ -31,6 +31,15 @@ struct DeltaStreamOptions {
   int64_t maxFilesPerTrigger = 1000;
   int64_t maxBytesPerTrigger = INT64_MAX;
   std::shared_ptr<const ExcludePattern> exclude;  // null: none
+
+  // The folder of the schema log, as given (schemaTrackingLocation, or schemaLocation); none: schema changes
+  // are not followed.
+  std::optional<std::string> schemaTrackingLocation;
+  std::optional<std::string> trackingId;  // streamingSourceTrackingId: part of the log's name
+  // Which changes of the followed schema are let through: "always", or the version of one.
+  std::optional<std::string> allowColumnRename;
+  std::optional<std::string> allowColumnDrop;
+  std::optional<std::string> allowColumnTypeChange;
 
   bool allowsChanges() const { return ignoreChanges || skipChangeCommits; }
   bool allowsDeletes() const { return allowsChanges() || ignoreDeletes; }
