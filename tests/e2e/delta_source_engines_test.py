@@ -81,7 +81,7 @@ def serve_spark():
 
 
 def offsets(folder):
-    files = [name for name in (folder / "checkpoint/offsets").iterdir() if name.name.isdigit()]
+    files = [name for name in folder.glob("checkpoint/offsets/*") if name.name.isdigit()]
     return {int(name.name): name.read_text().splitlines()[-1] for name in files}
 
 
@@ -98,7 +98,7 @@ def compare_offsets(step, sides):
         assert logged["ours"][batch] == logged["spark"][batch], f"step {step}, batch {batch}: {logged['ours'][batch]} is not {logged['spark'][batch]}"
 
 
-def change_engines(ours, spark, root, name, properties, options):
+def change_engines(ours, spark, root, properties, options):
     upstream = str(root / "upstream")
     table = f"delta.`{upstream}`"
     spark.run({"sql": f"CREATE TABLE {table} (id BIGINT, v STRING) USING delta" + (f" TBLPROPERTIES ({properties})" if properties else "")})

@@ -4,8 +4,8 @@
 `copied`: a query that took a file a batch while its table grew between the runs. `evolution`: one with a schema log, in the middle of a
 change; done.json says what Spark went on to. `tables`: small tables with their rows, in the form of ../shared/testdata/delta."""
 import json
-import os
 import pathlib
+import re
 import shutil
 import sys
 
@@ -83,13 +83,13 @@ def record_evolution(spark, output):
     copy(folder / "table", output / "table")
     checkpoint(folder, output)
     allowed = dict(tracked, allowSourceColumnRename="always", allowSourceColumnDrop="always", allowSourceColumnTypeChange="always")
-    done = {"refusal": run(spark, folder, tracked)}
+    refused = run(spark, folder, tracked)
+    done = {"refusal": re.search(r"\[(DELTA_\w+)\]", refused)[1], "checkpointHash": int(re.search(r"\.ckpt_(-?\d+)", refused)[1])}
     assert "METADATA_EVOLUTION" in run(spark, folder, allowed)
     assert run(spark, folder, allowed) is None
     log = next((folder / "checkpoint/schemas").iterdir())
     done["log"] = [(log / str(number)).read_text() for number in range(sum(name.name.isdigit() for name in log.iterdir()))]
     done["offsets"] = lines(folder)
-    done["refusal"] = done["refusal"].split("=== Streaming Query")[0]
     (output / "done.json").write_text(json.dumps(done, indent=1))
 
 

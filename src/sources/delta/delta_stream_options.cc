@@ -55,19 +55,6 @@ void parseStart(const Options& options, DeltaStreamOptions& parsed) {
   }
 }
 
-void parseSchemaTracking(const Options& options, DeltaStreamOptions& parsed) {
-  parsed.schemaTrackingLocation = options.get("schemaTrackingLocation");
-  if (!parsed.schemaTrackingLocation) parsed.schemaTrackingLocation = options.get("schemaLocation");
-  parsed.trackingId = options.get("streamingSourceTrackingId");
-  parsed.allowColumnRename = options.get("allowSourceColumnRename");
-  parsed.allowColumnDrop = options.get("allowSourceColumnDrop");
-  parsed.allowColumnTypeChange = options.get("allowSourceColumnTypeChange");
-  if (parsed.schemaTrackingLocation && !parsed.failOnDataLoss) {
-    refuse("failOnDataLoss", "false",
-           "for a commit that is gone may have changed the schema that schemaTrackingLocation follows");
-  }
-}
-
 }  // namespace
 
 std::optional<int64_t> parseByteSize(std::string_view text) {
@@ -92,6 +79,17 @@ bool readsChangeFeed(const Options& options) {
   return flag(options, "readChangeFeed") || flag(options, "readChangeData");
 }
 
+SchemaTrackingOptions SchemaTrackingOptions::of(const Options& options) {
+  SchemaTrackingOptions tracking;
+  tracking.location = options.get("schemaTrackingLocation");
+  if (!tracking.location) tracking.location = options.get("schemaLocation");
+  tracking.trackingId = options.get("streamingSourceTrackingId");
+  tracking.allowRename = options.get("allowSourceColumnRename");
+  tracking.allowDrop = options.get("allowSourceColumnDrop");
+  tracking.allowTypeChange = options.get("allowSourceColumnTypeChange");
+  return tracking;
+}
+
 DeltaStreamOptions DeltaStreamOptions::parse(const Options& options) {
   DeltaStreamOptions parsed;
   parseLimits(options, parsed);
@@ -105,7 +103,11 @@ DeltaStreamOptions DeltaStreamOptions::parse(const Options& options) {
   if (const auto pattern = options.get("excludeRegex"))
     parsed.exclude = std::make_shared<const ExcludePattern>(*pattern);
   parseStart(options, parsed);
-  parseSchemaTracking(options, parsed);
+  parsed.schemaTracking = SchemaTrackingOptions::of(options);
+  if (parsed.schemaTracking.location && !parsed.failOnDataLoss) {
+    refuse("failOnDataLoss", "false",
+           "for a commit that is gone may have changed the schema that schemaTrackingLocation follows");
+  }
   return parsed;
 }
 

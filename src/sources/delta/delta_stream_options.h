@@ -11,6 +11,20 @@
 
 namespace thalweg {
 
+// How a stream follows its table's schema.
+struct SchemaTrackingOptions {
+  static SchemaTrackingOptions of(const Options& options);
+
+  // The folder of the schema log, as given (schemaTrackingLocation, or schemaLocation); none: it is not
+  // followed.
+  std::optional<std::string> location;
+  std::optional<std::string> trackingId;  // streamingSourceTrackingId: part of the log's name
+  // Which changes are let through (allowSourceColumn…): "always", or the version of one.
+  std::optional<std::string> allowRename;
+  std::optional<std::string> allowDrop;
+  std::optional<std::string> allowTypeChange;
+};
+
 struct DeltaStreamOptions {
   // Throws Error DELTA_ILLEGAL_OPTION, DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET,
   // DELTA_REGEX_OPT_SYNTAX_ERROR.
@@ -32,14 +46,7 @@ struct DeltaStreamOptions {
   int64_t maxBytesPerTrigger = INT64_MAX;
   std::shared_ptr<const ExcludePattern> exclude;  // null: none
 
-  // The folder of the schema log, as given (schemaTrackingLocation, or schemaLocation); none: schema changes
-  // are not followed.
-  std::optional<std::string> schemaTrackingLocation;
-  std::optional<std::string> trackingId;  // streamingSourceTrackingId: part of the log's name
-  // Which changes of the followed schema are let through: "always", or the version of one.
-  std::optional<std::string> allowColumnRename;
-  std::optional<std::string> allowColumnDrop;
-  std::optional<std::string> allowColumnTypeChange;
+  SchemaTrackingOptions schemaTracking;
 
   bool allowsChanges() const { return ignoreChanges || skipChangeCommits; }
   bool allowsDeletes() const { return allowsChanges() || ignoreDeletes; }

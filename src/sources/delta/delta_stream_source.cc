@@ -28,8 +28,8 @@ class DeltaStreamSource final : public StreamSource {
         tableId_(opened->metadata().id),
         openedVersion_(opened->version()),
         openedMetadata_(opened->metadata()),
-        tracking_(SchemaTracking::open(log_, *opened, options, {context_.metadataFolder, context_.settings},
-                                       resolve)),
+        tracking_(SchemaTracking::open(log_, *opened, options.schemaTracking,
+                                       {context_.metadataFolder, context_.settings}, resolve)),
         reading_(tracking_ ? tracking_->reading() : StreamedMetadata::of(*opened)),
         scan_(DeltaScan::make(
             delta::makeTableLayout(opened->table(), reading_.metadata, reading_.schema, std::move(resolve)),
@@ -294,7 +294,7 @@ StreamSchema deltaStreamSchema(delta::DeltaLog& log, const ReadDefinition& read,
         "startingTimestamp instead.");
   }
   const delta::SnapshotPtr snapshot = requireStreamedTable(log);
-  const SchemaPtr schema = loadedSchema(log, *snapshot, DeltaStreamOptions::parse(read.options), resolve);
+  const SchemaPtr schema = loadedSchema(log, *snapshot, SchemaTrackingOptions::of(read.options), resolve);
   if (read.userSchema && !equals(*read.userSchema, *schema)) {
     throw Error("DELTA_READ_SOURCE_SCHEMA_CONFLICT",
                 "The schema that the stream is to be read with is not the Delta table's, " +

@@ -88,8 +88,8 @@ int32_t javaHash(std::string_view text) {
 }
 
 void checkSchemaChange(const StreamedMetadata& older, const StreamedMetadata& newer,
-                       const DeltaStreamOptions& options, const std::map<std::string, std::string>& settings,
-                       std::string_view sourceFolder) {
+                       const SchemaTrackingOptions& options,
+                       const std::map<std::string, std::string>& settings, std::string_view sourceFolder) {
   if (!keepsOrWidensTypes(older.metadata, newer.metadata)) {
     throw Error("DELTA_SCHEMA_CHANGED_WITH_VERSION",
                 fmt::format("A column of the streamed Delta table got another type, or may be null now, "
@@ -108,9 +108,9 @@ void checkSchemaChange(const StreamedMetadata& older, const StreamedMetadata& ne
     optionTexts.push_back(permissions.optionText(permission.name));
     settingTexts.push_back(permissions.settingText(permission.name));
   };
-  check(!changes.renamed.empty(), {"allowSourceColumnRename", options.allowColumnRename, true});
-  check(!changes.dropped.empty(), {"allowSourceColumnDrop", options.allowColumnDrop, true});
-  check(!changes.widened.empty(), {"allowSourceColumnTypeChange", options.allowColumnTypeChange, false});
+  check(!changes.renamed.empty(), {"allowSourceColumnRename", options.allowRename, true});
+  check(!changes.dropped.empty(), {"allowSourceColumnDrop", options.allowDrop, true});
+  check(!changes.widened.empty(), {"allowSourceColumnTypeChange", options.allowTypeChange, false});
   if (optionTexts.empty()) return;
   const std::string version = std::to_string(newer.version);
   throw Error("DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION",

@@ -17,8 +17,8 @@ namespace thalweg {
 // (either). Throws Error DELTA_STREAMING_CANNOT_CONTINUE_PROCESSING_POST_SCHEMA_EVOLUTION for changes that
 // are not let through, DELTA_SCHEMA_CHANGED_WITH_VERSION for types that were not widened but replaced.
 void checkSchemaChange(const StreamedMetadata& older, const StreamedMetadata& newer,
-                       const DeltaStreamOptions& options, const std::map<std::string, std::string>& settings,
-                       std::string_view sourceFolder);
+                       const SchemaTrackingOptions& options,
+                       const std::map<std::string, std::string>& settings, std::string_view sourceFolder);
 
 // Java's hashCode of a text, by which settings name a checkpoint. Invalid UTF-8 gives some number.
 int32_t javaHash(std::string_view text);

@@ -115,9 +115,9 @@ std::optional<SchemaLogEntry> entryAhead(const delta::DeltaLog& log, const Schem
   return ahead;
 }
 
-SchemaLog openLog(const delta::Metadata& table, const DeltaStreamOptions& options,
+SchemaLog openLog(const delta::Metadata& table, const SchemaTrackingOptions& options,
                   const delta::AddressResolver& resolve) {
-  return SchemaLog(resolve(*options.schemaTrackingLocation), table.id, options.trackingId);
+  return SchemaLog(resolve(*options.location), table.id, options.trackingId);
 }
 
 bool isSet(const std::map<std::string, std::string>& settings, const char* name, bool fallback) {
@@ -158,9 +158,9 @@ void checkOwnLog(const SchemaLog& log, const std::string& sourceFolder, const st
 
 }  // namespace
 
-SchemaPtr loadedSchema(delta::DeltaLog& log, const delta::Snapshot& table, const DeltaStreamOptions& options,
-                       const delta::AddressResolver& resolve) {
-  if (!options.schemaTrackingLocation) return table.schema();
+SchemaPtr loadedSchema(delta::DeltaLog& log, const delta::Snapshot& table,
+                       const SchemaTrackingOptions& options, const delta::AddressResolver& resolve) {
+  if (!options.location) return table.schema();
   SchemaLog entries = openLog(table.metadata(), options, resolve);
   if (!entries.current()) return table.schema();
   if (auto ahead = entryAhead(log, *entries.current()))
@@ -170,9 +170,9 @@ SchemaPtr loadedSchema(delta::DeltaLog& log, const delta::Snapshot& table, const
 
 std::unique_ptr<SchemaTracking> SchemaTracking::open(std::shared_ptr<delta::DeltaLog> log,
                                                      const delta::Snapshot& table,
-                                                     const DeltaStreamOptions& options, const Query& query,
+                                                     const SchemaTrackingOptions& options, const Query& query,
                                                      const delta::AddressResolver& resolve) {
-  if (!options.schemaTrackingLocation) return nullptr;
+  if (!options.location) return nullptr;
   SchemaLog entries = openLog(table.metadata(), options, resolve);
   checkUnderCheckpoint(entries.folder(), query);
   const std::string sourceFolder = displayPath(*query.sourceFolder.fileSystem, query.sourceFolder.path);

@@ -24,8 +24,8 @@ namespace thalweg {
 // What load() shows: the newest of the log's schemas, the table's own where there is no log yet or the
 // options name none. Commits behind the entry that only change metadata are looked into, and the last of them
 // becomes a new entry, so that changes one after the other end a query once. Throws Error as SchemaLog.
-SchemaPtr loadedSchema(delta::DeltaLog& log, const delta::Snapshot& table, const DeltaStreamOptions& options,
-                       const delta::AddressResolver& resolve);
+SchemaPtr loadedSchema(delta::DeltaLog& log, const delta::Snapshot& table,
+                       const SchemaTrackingOptions& options, const delta::AddressResolver& resolve);
 
 // Used by one thread.
 class SchemaTracking {
@@ -42,8 +42,9 @@ class SchemaTracking {
   // that neither an option nor a setting lets through, and DELTA_SCHEMA_CHANGED_WITH_VERSION for those that
   // nothing could.
   static std::unique_ptr<SchemaTracking> open(std::shared_ptr<delta::DeltaLog> log,
-                                              const delta::Snapshot& table, const DeltaStreamOptions& options,
-                                              const Query& query, const delta::AddressResolver& resolve);
+                                              const delta::Snapshot& table,
+                                              const SchemaTrackingOptions& options, const Query& query,
+                                              const delta::AddressResolver& resolve);
 
   // What this run reads by: the log's newest entry, or the table as it was opened.
   const StreamedMetadata& reading() const { return reading_; }
@@ -71,7 +72,7 @@ class SchemaTracking {
  private:
   SchemaTracking(std::shared_ptr<delta::DeltaLog> log, SchemaLog entries, const StreamedMetadata& table,
                  std::string sourceFolder);
-  void checkLetThrough(const DeltaStreamOptions& options, const Query& query) const;
+  void checkLetThrough(const SchemaTrackingOptions& options, const Query& query) const;
   bool isChange(const std::optional<delta::Metadata>& metadata,
                 const std::optional<delta::Protocol>& protocol, int64_t version) const;
   delta::SnapshotPtr snapshotAt(int64_t version) const;

@@ -1,6 +1,10 @@
 // Streams over Delta tables whose schema changes, with a schema log. The steps, their offsets and the log's
 // entries are those that Spark 4.2 with Delta 4.4 was seen to take (tests/e2e/delta_source_engines_test.py
 // runs both side by side).
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -78,57 +82,76 @@ std::vector<int64_t> entryVersions(const TestTable& table) {
   return versions;
 }
 
-std::string loaded(const TestTable& table, const Options& options = kTracked) {
+std::string loaded(const std::shared_ptr<delta::DeltaLog>& log, const Location& checkpoint,
+                   const Options& options) {
   ReadDefinition read;
   read.options = options;
-  read.paths = {"/t"};
+  read.paths = {log->table().path};
   const auto resolve = [&](std::string_view path) {
-    return Location{table.checkpoint().fileSystem, std::string(path)};
+    return Location{checkpoint.fileSystem, std::string(path)};
   };
-  return deltaStreamSchema(*table.log(), read, resolve).schema->simpleString();
+  return deltaStreamSchema(*log, read, resolve).schema->simpleString();
+}
+
+std::string loaded(const TestTable& table, const Options& options = kTracked) {
+  return loaded(table.log(), table.checkpoint(), options);
 }
 
 // What a query's runs do: each goes on from the offset that is logged, and repeats the batch that is not
 // committed.
 class Query {
  public:
+  using Settings = std::map<std::string, std::string>;
+
   explicit Query(TestTable& table, Options options = kTracked)
-      : table_(table), options_(std::move(options)) {}
+      : log_([&table] { return table.log(); }),
+        checkpoint_(table.checkpoint()),
+        options_(std::move(options)) {}
+  // One that another engine began: the offsets that it logged, the last one's batch not committed.
+  Query(const Location& table, Location checkpoint, std::vector<SourceOffset> logged)
+      : log_([table] { return std::make_shared<delta::DeltaLog>(table); }),
+        checkpoint_(std::move(checkpoint)),
+        logged_(std::move(logged)),
+        numCommitted_(logged_.size() - 1),
+        committed_(logged_[numCommitted_ - 1]) {}
 
   // One run until nothing is new: the condition it ends with.
-  std::string run(std::map<std::string, std::string> settings = {}) {
+  std::string run(const Settings& settings = {}) {
     return conditionOf([&] {
-      loaded(table_, options_);
-      SourceRun run = table_.run(options_, std::move(settings));
+      loaded(log_(), checkpoint_, options_);
+      SourceRun run(log_(), options_, checkpoint_, settings);
       StreamSource& source = run.source();
       const auto start = [&] { return committed_ ? committed_ : source.initialOffset(); };
-      if (logged_.size() > numCommitted_) commit(source, source.plan(start(), logged_.back()).size());
+      if (logged_.size() > numCommitted_) commit(source, source.plan(start(), logged_.back()));
       while (true) {
         const auto end = source.latestOffset(start(), false);
         if (!end || end == start()) return;
         logged_.push_back(*end);
-        commit(source, source.plan(start(), *end).size());
+        commit(source, source.plan(start(), *end));
       }
     });
   }
   void setOptions(Options options) { options_ = std::move(options); }
   const std::vector<SourceOffset>& logged() const { return logged_; }
   size_t numCommitted() const { return numCommitted_; }
-  int numSplits() const { return numSplits_; }
+  int numSplits() const { return static_cast<int>(splits_.size()); }
+  const std::vector<SplitPtr>& splits() const { return splits_; }
 
  private:
-  void commit(StreamSource& source, size_t splits) {
-    numSplits_ += static_cast<int>(splits);
+  void commit(StreamSource& source, const std::vector<SplitPtr>& splits) {
+    splits_.insert(splits_.end(), splits.begin(), splits.end());
     ++numCommitted_;
     committed_ = logged_.back();
     source.commit(*committed_);
   }
-  TestTable& table_;
+
+  std::function<std::shared_ptr<delta::DeltaLog>()> log_;
+  Location checkpoint_;
   Options options_;
   std::vector<SourceOffset> logged_;
   size_t numCommitted_ = 0;
-  int numSplits_ = 0;
   std::optional<SourceOffset> committed_;
+  std::vector<SplitPtr> splits_;
 };
 
 TEST(SchemaTracking, TheFirstBatchBeginsTheLog) {
@@ -513,6 +536,65 @@ TEST(SchemaTracking, ADamagedLogIsNamed) {
   EXPECT_EQ(condition([](json& text) { text["tableId"] = "other"; }),
             "DELTA_STREAMING_SCHEMA_LOG_INCOMPATIBLE_DELTA_TABLE_ID");
   EXPECT_EQ(condition([](json& text) { text.erase("protocolJson"); }), "") << "old entries have none";
+}
+
+// What an entry says, without the order of its properties and features.
+json contentOf(const std::string& text) {
+  json entry = json::parse(text.substr(text.find('\n') + 1));
+  json protocol = json::parse(entry["protocolJson"].get<std::string>())["protocol"];
+  for (const char* features : {"readerFeatures", "writerFeatures"}) {
+    if (protocol.contains(features)) std::sort(protocol[features].begin(), protocol[features].end());
+  }
+  entry["protocolJson"] = protocol;
+  return entry;
+}
+
+// A query of Spark's whose process ended between the entry of a rename and the rows after it
+// (tests/e2e/record_delta_source.py): we go through a wider type and a drop to where Spark went.
+TEST(SchemaTracking, GoesOnInTheMiddleOfWhatSparkBegan) {
+  namespace fs = std::filesystem;
+  const fs::path recorded = fs::path(THALWEG_TEST_DATA_DIR) / "delta/evolution";
+  const auto local = makeLocalFileSystem();
+  const Location checkpoint{makeMemoryFileSystem(), "/checkpoint"};
+  std::string log;
+  for (const auto& file : fs::recursive_directory_iterator(recorded / "checkpoint/schemas")) {
+    if (file.is_directory()) {
+      log = "/checkpoint/schemas/" + file.path().filename().string() + "/";
+      continue;
+    }
+    checkpoint.fileSystem->writeAtomically(log + file.path().filename().string(),
+                                           local->readAll(file.path().string()));
+  }
+  std::vector<SourceOffset> offsets;
+  for (int batch = 0; batch < 3; ++batch) {
+    const std::string text =
+        local->readAll((recorded / "checkpoint/offsets" / std::to_string(batch)).string());
+    offsets.push_back(text.substr(text.rfind('\n') + 1));
+  }
+  const json done = json::parse(std::ifstream(recorded / "done.json"));
+  Query query({local, (recorded / "table").string()}, checkpoint, offsets);
+  // It lay elsewhere.
+  Query::Settings settings = {
+      {"spark.databricks.delta.streaming.schemaTracking.metadataPathCheck.enabled", "false"}};
+  query.setOptions(kTracked);
+  EXPECT_EQ(query.run(settings), kBlocked);
+  EXPECT_EQ(done["refusal"], kBlocked);
+  const auto first = SchemaLogEntry::parse(checkpoint.fileSystem->readAll(log + "0"), "entry");
+  EXPECT_EQ(javaHash(first.sourceFolder), done["checkpointHash"]) << "as Spark named the checkpoint";
+  query.setOptions(kAllowed);
+  EXPECT_EQ(query.run(settings), kEvolved);
+  EXPECT_EQ(query.run(settings), "");
+  EXPECT_EQ(query.logged(), done["offsets"].get<std::vector<SourceOffset>>());
+  ASSERT_EQ(done["log"].size(), 4u);
+  for (size_t number = 0; number < done["log"].size(); ++number) {
+    json ours = contentOf(checkpoint.fileSystem->readAll(log + std::to_string(number)));
+    json theirs = contentOf(done["log"][number]);
+    if (number > 1) ours["sourceMetadataPath"] = theirs["sourceMetadataPath"];
+    EXPECT_EQ(ours, theirs) << number;
+  }
+  RowTexts rows;
+  readSplits(query.splits(), 1, &rows);
+  EXPECT_EQ(rows, (RowTexts{"4|", "5|"}));
 }
 
 }  // namespace
