@@ -26,6 +26,8 @@ struct StreamSourceContext {
   const Clock* clock = &systemClock();
   std::string queryId;
   const CancellationToken* cancellation = nullptr;
+  // The session's settings when the query was started, for those that are a source's own.
+  std::map<std::string, std::string> settings = {};
   // The schema that the query was planned with; a source whose schema may change from load to start checks it. May be null.
   SchemaPtr schema = nullptr;
 };
@@ -45,6 +47,10 @@ class StreamSource {
   // Whether an offset that a checkpoint holds is one that this source may have made: throws Error that says why not. Asked
   // once at the start, before any batch, of every offset that will be used; the caller adds the file and the line.
   virtual void checkLoggedOffset(const SourceOffset& offset) const {}
+
+  // Whether this source can run beside another one of the same query: throws Error that says why not. Asked of each pair
+  // once, before any batch.
+  virtual void checkBeside(const StreamSource& other) const {}
 
   // As progress shows it: "KafkaV2[Subscribe[clicks]]".
   virtual std::string description() const = 0;

@@ -74,7 +74,8 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs, TaskPool& poo
     return openDeltaTable(log, address, read.options, read.timeZone, resolve);
   };
   format.streamSchema = [logs](const ReadDefinition& read, const FileSystemRegistry& files) {
-    return deltaStreamSchema(*logs->get(files.resolve(parseDeltaAddress(onlyPath(read, "delta")).path)), read);
+    auto resolve = [&files](std::string_view uri) { return files.resolve(uri); };
+    return deltaStreamSchema(*logs->get(files.resolve(parseDeltaAddress(onlyPath(read, "delta")).path)), read, resolve);
   };
   format.openStream = [logs](const ReadDefinition& read, const FileSystemRegistry& files, const StreamSourceContext& context) {
     auto resolve = [&files](std::string_view uri) { return files.resolve(uri); };

@@ -208,8 +208,11 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   constexpr const char* kPartitions = "spark.sql.shuffle.partitions";
   const auto& serverSettings = server_->options.configuration;
   const bool isChosen = std::any_of(serverSettings.begin(), serverSettings.end(), [&](const auto& one) { return one.first == kPartitions; });
-  if (std::lock_guard lock(mutex_); !isChosen && !settings_.contains(kPartitions)) {
-    definition.loggedConfiguration[kPartitions] = std::to_string(defaultStatePartitions());
+  definition.settings.insert(serverSettings.begin(), serverSettings.end());
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [key, value] : settings_) definition.settings[key] = value;
+    if (!isChosen && !settings_.contains(kPartitions)) definition.loggedConfiguration[kPartitions] = std::to_string(defaultStatePartitions());
   }
   parseWatermarkPolicy(definition.loggedConfiguration.at("spark.sql.streaming.multipleWatermarkPolicy"));
   auto number = [&](const char* key, int64_t fallback) { return parseDurationMs(setting(key)).value_or(fallback); };

@@ -2,18 +2,14 @@
 
 DELETE, UPDATE, INSERT in its forms and ALTER TABLE, on tables without and with deletion vectors, partitions, column mapping, a
 change feed, constraints, generated and identity columns. Spark, deltalake and DuckDB read each version; what they must find is
-worked out here by hand. Then Spark changes the tables, and we read on. Skipped (77) unless PEERS_DIR has the three (../shared/peers).
-Inside of the others' Pythons this program calls itself with INSIDE before its arguments."""
+worked out here by hand. Then Spark changes the tables, and we read on. Skipped (77) unless PEERS_DIR has the three (../shared/peers)."""
 import json
-import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
-SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
-SKIPPED = 77
+import others
 
 
 # ---- statements, and what each makes of the rows {id: (v, p)}
@@ -117,52 +113,38 @@ def read_after_spark(url, folder, out):
 
 # ---- the others
 
-def spark_session():
-    sys.path.insert(0, str(SHARED / "peers"))
-    from spark_env import session
-    return session("local[2]")
+COLUMNS = ("id", "v", "p")
 
 
 def versions_of(folder):
-    return json.load(open(f"{folder}/expected.json"))
-
-
-def spark_reads(folder, out):
-    spark = spark_session()
-    found = {}
-    for key in versions_of(folder):
+    """(key, table, version) of each version that is to be read."""
+    for key in json.loads(pathlib.Path(folder, "expected.json").read_text()):
         name, version = key.split("@")
-        table = spark.read.format("delta").option("versionAsOf", version).load(f"{folder}/{name}")
-        found[key] = sorted(([row.id, row.v, row.p] for row in table.collect()), key=repr)
-    json.dump(found, open(out, "w"))
+        yield key, name, int(version)
 
 
-def spark_reads_changes(folder, out):
-    feed = spark_session().read.format("delta").option("readChangeFeed", "true").option("startingVersion", 0).load(f"{folder}/feed")
-    json.dump([[row._commit_version, row._change_type, row.id, row.v, row.p] for row in feed.collect()], open(out, "w"))
+def spark_reads(folder):
+    spark = others.spark_session()
+    return {key: others.spark_rows(spark, f"{folder}/{name}", COLUMNS, versionAsOf=version) for key, name, version in versions_of(folder)}
 
 
-def spark_changes(folder, out):
-    spark = spark_session()
-    found = {}
+def spark_reads_changes(folder):
+    return others.spark_rows(others.spark_session(), f"{folder}/feed", ("_commit_version", "_change_type", *COLUMNS),
+                             readChangeFeed="true", startingVersion=0)
+
+
+def spark_changes(folder):
+    spark = others.spark_session()
     for name in TABLES:
         table = f"delta.`{folder}/{name}`"
         spark.sql(f"INSERT INTO {table} (id, v, p) VALUES (400, 'spark', 'p0')")
         spark.sql(f"DELETE FROM {table} WHERE id < 20")
         spark.sql(f"UPDATE {table} SET v = 'theirs' WHERE id = 300")
-        found[name] = sorted(([row.id, row.v, row.p] for row in spark.sql(f"SELECT * FROM {table}").collect()), key=repr)
-    json.dump(found, open(out, "w"))
+    return {name: others.spark_rows(spark, f"{folder}/{name}", COLUMNS) for name in TABLES}
 
 
-def deltalake_reads(folder, out):
-    import deltalake
-    found = {}
-    for key in versions_of(folder):
-        name, version = key.split("@")
-        table = deltalake.DeltaTable(f"{folder}/{name}", version=int(version))
-        columns = deltalake.QueryBuilder().register("t", table).execute("SELECT id, v, p FROM t").read_all()
-        found[key] = sorted((list(row) for row in zip(*(columns.column(one).to_pylist() for one in ("id", "v", "p")))), key=repr)
-    json.dump(found, open(out, "w"))
+def deltalake_reads(folder):
+    return {key: others.deltalake_rows(f"{folder}/{name}", COLUMNS, version) for key, name, version in versions_of(folder)}
 
 
 def as_of(folder, name, version):
@@ -178,24 +160,12 @@ def as_of(folder, name, version):
     return copy
 
 
-def duckdb_reads(folder, out):
-    import duckdb
-    import duckdb_ext
-    connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
-    extension = next(pathlib.Path(duckdb_ext.__file__).parent.glob("extensions/*/*/delta.duckdb_extension"))
-    connection.execute(f"LOAD '{extension}'")
-    found = {}
-    for key in versions_of(folder):
-        name, version = key.split("@")
-        rows = connection.execute(f"SELECT id, v, p FROM delta_scan('{as_of(folder, name, int(version))}')").fetchall()
-        found[key] = sorted((list(row) for row in rows), key=repr)
-    json.dump(found, open(out, "w"))
+def duckdb_reads(folder):
+    return {key: others.duckdb_rows(as_of(folder, name, version), COLUMNS) for key, name, version in versions_of(folder)}
 
 
-def ask(folder, what, *python):
-    out = folder / f"{what}.json"
-    subprocess.run([*python, __file__, "INSIDE", what, str(folder), str(out)], check=True)
-    return json.loads(out.read_text())
+def ask(engine, function, folder):
+    return others.ask(engine, __file__, function, folder)
 
 
 def expect(who, found, expected):
@@ -223,12 +193,9 @@ def check_feed(found, expected):
 
 
 def main(program):
-    peers = os.environ.get("PEERS_DIR")
-    if not peers or not shutil.which("java") or not all(pathlib.Path(peers, venv).exists() for venv in ("v-spark42", "v-py", "v-duckdb")):
-        print("skipped: no Spark, deltalake and DuckDB in PEERS_DIR, or no Java")
-        return SKIPPED
+    if not others.are_here("Spark", "deltalake", "DuckDB"):
+        return others.SKIPPED
     import harness
-    spark = (SHARED / "peers" / "spark_env.sh", "python")
     with tempfile.TemporaryDirectory(prefix="thalweg-changes-") as scratch:
         folder = pathlib.Path(scratch)
         server = harness.Server(program)
@@ -241,20 +208,17 @@ def main(program):
             return json.loads((folder / out).read_text())
 
         expected = client(run_statements, "expected.json")
-        expect("deltalake", ask(folder, "deltalake_reads", f"{peers}/v-py/bin/python"), expected)
+        expect("deltalake", ask("deltalake", "deltalake_reads", folder), expected)
         # Its reader finds no partition values under column mapping, in Spark's tables neither.
         unmapped = {key: rows for key, rows in expected.items() if not key.startswith("mapped@")}
-        expect("DuckDB", ask(folder, "duckdb_reads", f"{peers}/v-duckdb/bin/python"), unmapped)
-        expect("Spark", ask(folder, "spark_reads", *spark), expected)
-        check_feed(ask(folder, "spark_reads_changes", *spark), expected)
-        theirs = ask(folder, "spark_changes", *spark)
+        expect("DuckDB", ask("DuckDB", "duckdb_reads", folder), unmapped)
+        expect("Spark", ask("Spark", "spark_reads", folder), expected)
+        check_feed(ask("Spark", "spark_reads_changes", folder), expected)
+        theirs = ask("Spark", "spark_changes", folder)
         expect("Thalweg after Spark's changes", client(read_after_spark, "ours.json"), theirs)
         server.end()
     return 0
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "INSIDE":
-        globals()[sys.argv[2]](*sys.argv[3:5])
-        sys.exit(0)
-    sys.exit(main(sys.argv[1]))
+    sys.exit(others.inside(globals()) if others.is_inside() else main(sys.argv[1]))

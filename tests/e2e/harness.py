@@ -10,7 +10,7 @@ import urllib.parse
 
 import pyarrow.parquet as parquet
 
-SKIPPED = 77  # ctest's SKIP_RETURN_CODE
+from others import SKIPPED
 
 try:
     import grpc  # noqa: F401

@@ -1,18 +1,15 @@
 """Joins of two streams go from this program to Spark and back after every step: joins_change_engines_test.py THALWEG_PROGRAM
 
 Both engines run the same queries on the same checkpoint, one step each in turn, into one Delta table; at the end it must hold what a
-nested loop over all rows gives. Skipped (77) unless PEERS_DIR has a Spark (../shared/peers). Inside of Spark this program calls itself
-with SPARK, and is told by its standard input what to run."""
+nested loop over all rows gives. Skipped (77) unless PEERS_DIR has a Spark (../shared/peers)."""
 import json
-import os
 import pathlib
 import random
-import shutil
-import subprocess
 import sys
 import tempfile
 
-SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
+import others
+
 PROVIDER = "org.apache.spark.sql.execution.streaming.state.{}StateStoreProvider"
 # Kind, type of join, state's provider, and who begins.
 RUNS = [(kind, how, provider, first)
@@ -40,43 +37,8 @@ def run(spark, task):
         raise query.exception()
 
 
-def spark_main():
-    sys.path.insert(0, str(SHARED / "peers"))
-    from spark_env import session
-    spark = session("local[2]")
-    print("ready", flush=True)
-    for line in sys.stdin:
-        try:
-            run(spark, json.loads(line))
-            print("done", flush=True)
-        except Exception as problem:
-            print("failed: " + str(problem).replace("\n", " ")[:1500], flush=True)
-
-
-class Spark:
-    def __init__(self):
-        # Our own client leaves settings in the environment that make a Spark of its own impossible.
-        environment = {key: value for key, value in os.environ.items() if not key.startswith("SPARK_")}
-        self.process = subprocess.Popen([SHARED / "peers" / "spark_env.sh", "python", __file__, "SPARK"], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, env=environment)
-        self.expect("ready")
-
-    def expect(self, word):
-        for line in self.process.stdout:
-            if line.startswith(word):
-                return
-            if line.startswith("failed"):
-                raise AssertionError("Spark " + line.strip())
-        raise AssertionError("Spark ended")
-
-    def run(self, task):
-        self.process.stdin.write(json.dumps(task) + "\n")
-        self.process.stdin.flush()
-        self.expect("done")
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait()
+def serve_spark():
+    others.serve(run)
 
 
 def second(number):
@@ -147,14 +109,12 @@ def change_engines(ours, spark, folder, kind, how, provider, first):
 
 
 def main(program):
-    peers = os.environ.get("PEERS_DIR")
-    if not peers or not pathlib.Path(peers, "v-spark42").exists() or not shutil.which("java"):
-        print("skipped: no Spark in PEERS_DIR, or no Java")
-        return 77
+    if not others.are_here("Spark"):
+        return others.SKIPPED
     import harness
     server = harness.Server(program)
     ours = harness.SparkSession.builder.remote(server.url).create()
-    spark = Spark()
+    spark = others.Spark(__file__)
     failed = False
     with tempfile.TemporaryDirectory(prefix="thalweg-e2e-") as root:
         for number, what in enumerate(RUNS):
@@ -170,7 +130,4 @@ def main(program):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "SPARK":
-        spark_main()
-    else:
-        sys.exit(main(sys.argv[1]))
+    sys.exit(others.inside(globals()) if others.is_inside() else main(sys.argv[1]))

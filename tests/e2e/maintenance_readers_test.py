@@ -5,14 +5,13 @@ mapping and a change feed, Spark, deltalake and DuckDB read each version; what t
 Spark maintains the tables, and we read on. Rows of tables that track them keep their ids through all of it, on both sides, and
 columns whose types were widened their values. Skipped (77) unless PEERS_DIR has the three (../shared/peers)."""
 import json
-import os
 import pathlib
 import shutil
 import sys
 import tempfile
 
-import changes_readers_test as readers
-from changes_readers_test import ask, delete, expect, insert, same, update
+import others
+from changes_readers_test import COLUMNS, ask, delete, expect, insert, same, update
 
 STEPS = [
     insert(0, 30),
@@ -106,9 +105,8 @@ def read_all(url, folder, out):
     spark.stop()
 
 
-def spark_maintains(folder, out):
-    spark = readers.spark_session()
-    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+def spark_maintains(folder):
+    spark = others.spark_session({"spark.databricks.delta.retentionDurationCheck.enabled": "false"})
     found = {}
     for name, (clause, _) in TABLES.items():
         table = f"delta.`{folder}/{name}`"
@@ -117,8 +115,8 @@ def spark_maintains(folder, out):
         spark.sql(f"DELETE FROM {table} WHERE id < 20")
         spark.sql(f"OPTIMIZE {table}" + ("" if "CLUSTER" in clause else " ZORDER BY (id)"))
         spark.sql(f"VACUUM {table} RETAIN 0 HOURS")
-        found[name] = sorted(([row.id, row.v, row.p] for row in spark.sql(f"SELECT * FROM {table}").collect()), key=repr)
-    json.dump(found, open(out, "w"))
+        found[name] = others.spark_rows(spark, f"{folder}/{name}", COLUMNS)
+    return found
 
 
 # ---- rows that keep their ids, columns whose types are widened
@@ -194,9 +192,9 @@ def read_ids(url, folder, out):
     spark.stop()
 
 
-def spark_tracks(folder, out):
+def spark_tracks(folder):
     """The ids as they are, and after what Spark does then."""
-    spark = readers.spark_session()
+    spark = others.spark_session()
     found, after = {}, {}
     for name in TRACKED:
         table = f"delta.`{folder}/{name}`"
@@ -206,7 +204,7 @@ def spark_tracks(folder, out):
         spark.sql(f"DELETE FROM {table} WHERE id BETWEEN 20 AND 25")
         spark.sql(f"OPTIMIZE {table}")
         after[name] = ids_of(spark, folder, name)
-    json.dump([found, after], open(out, "w"))
+    return [found, after]
 
 
 WIDENED = ("id INT, v STRING, p STRING, s SMALLINT, f FLOAT, d DATE, c DECIMAL(5,2), st STRUCT<x: INT>, a ARRAY<INT>, m MAP<INT, SMALLINT>, "
@@ -282,8 +280,8 @@ def read_wide(url, folder, out):
     spark.stop()
 
 
-def spark_widens(folder, out):
-    spark = readers.spark_session()
+def spark_widens(folder):
+    spark = others.spark_session()
     found, after = {}, {}
     for name in ("widened", "widened_parts", "merged"):
         table = f"delta.`{folder}/{name}`"
@@ -292,26 +290,23 @@ def spark_widens(folder, out):
         spark.sql(f"INSERT INTO {table} (id) VALUES (12345678901234567890.5)")
         spark.sql(f"OPTIMIZE {table}")
         after[name] = wide_rows(spark, table)
-    json.dump([found, after], open(out, "w"))
+    return [found, after]
 
 
-def all_read(folder, expected, peers, spark):
+def all_read(folder, expected):
     (folder / "expected.json").write_text(json.dumps(expected))
     shutil.rmtree(folder / "as_of", ignore_errors=True)
-    expect("deltalake", ask(folder, "deltalake_reads", f"{peers}/v-py/bin/python"), expected)
+    expect("deltalake", ask("deltalake", "deltalake_reads", folder), expected)
     # Its reader finds no partition values under column mapping, in Spark's tables neither.
     unmapped = {key: rows for key, rows in expected.items() if "mapped@" not in key}
-    expect("DuckDB", ask(folder, "duckdb_reads", f"{peers}/v-duckdb/bin/python"), unmapped)
-    expect("Spark", ask(folder, "spark_reads", *spark), expected)
+    expect("DuckDB", ask("DuckDB", "duckdb_reads", folder), unmapped)
+    expect("Spark", ask("Spark", "spark_reads", folder), expected)
 
 
 def main(program):
-    peers = os.environ.get("PEERS_DIR")
-    if not peers or not shutil.which("java") or not all(pathlib.Path(peers, venv).exists() for venv in ("v-spark42", "v-py", "v-duckdb")):
-        print("skipped: no Spark, deltalake and DuckDB in PEERS_DIR, or no Java")
-        return readers.SKIPPED
+    if not others.are_here("Spark", "deltalake", "DuckDB"):
+        return others.SKIPPED
     import harness
-    spark = (readers.SHARED / "peers" / "spark_env.sh", "python")
     with tempfile.TemporaryDirectory(prefix="thalweg-maintenance-") as scratch:
         folder = pathlib.Path(scratch)
         server = harness.Server(program)
@@ -323,23 +318,18 @@ def main(program):
             assert process.exitcode == 0, f"the client ended with {process.exitcode}"
             return json.loads((folder / out).read_text())
 
-        all_read(folder, client(run_statements, "ran.json"), peers, spark)
-        all_read(folder, client(vacuum_all, "vacuumed.json"), peers, spark)
-        out = folder / "theirs.json"
-        readers.subprocess.run([*spark, __file__, "INSIDE", "spark_maintains", str(folder), str(out)], check=True)
-        expect("Thalweg after Spark", client(read_all, "ours.json"), json.loads(out.read_text()))
-
-        def theirs(work):
-            readers.subprocess.run([*spark, __file__, "INSIDE", work, str(folder), str(out)], check=True)
-            return json.loads(out.read_text())
+        all_read(folder, client(run_statements, "ran.json"))
+        all_read(folder, client(vacuum_all, "vacuumed.json"))
+        theirs = others.ask("Spark", __file__, "spark_maintains", folder)
+        expect("Thalweg after Spark", client(read_all, "ours.json"), theirs)
 
         rows, ids = client(track, "tracked.json")
-        all_read(folder, rows, peers, spark)
-        found, after = theirs("spark_tracks")
+        all_read(folder, rows)
+        found, after = others.ask("Spark", __file__, "spark_tracks", folder)
         expect("Spark, of row ids", found, ids)
         expect("Thalweg, of row ids after Spark", client(read_ids, "ids.json"), after)
         shown = client(widen, "widened.json")
-        found, after = theirs("spark_widens")
+        found, after = others.ask("Spark", __file__, "spark_widens", folder)
         expect("Spark, of widened columns", found, shown)
         expect("Thalweg, of widened columns after Spark", client(read_wide, "wide.json"), after)
         server.end()
@@ -347,7 +337,4 @@ def main(program):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "INSIDE":
-        globals()[sys.argv[2]](*sys.argv[3:5])
-        sys.exit(0)
-    sys.exit(main(sys.argv[1]))
+    sys.exit(others.inside(globals()) if others.is_inside() else main(sys.argv[1]))

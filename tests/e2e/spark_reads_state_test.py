@@ -3,22 +3,21 @@ spark_reads_state_test.py STATE_TEST_PROGRAM RECORDS_FOLDER
 
 STATE_TEST_PROGRAM rewrites checkpoints of Spark so that their state files are ours (THALWEG_STATE_REWRITE); RECORDS_FOLDER is
 src/state/testdata, where record_state.py put what Spark's state reader found in its own. Skipped (77) unless PEERS_DIR has a Spark
-(../shared/peers). Inside of Spark this program calls itself with INSIDE before its arguments."""
+(../shared/peers)."""
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 
-SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
+import others
+
 FIXTURES = ("windowed-hdfs", "windowed-rocksdb-changelog", "dedup-rocksdb", "session-window-rocksdb", "join-left-outer-rocksdb")
 LAYOUTS = ("changes", "snapshots", "mixed")
 # The record of the fixture with the same input and query.
 RECORD_OF = {"windowed-rocksdb-changelog": "windowed-hdfs", "dedup-rocksdb": "dedup-hdfs"}
 PROVIDER = "org.apache.spark.sql.execution.streaming.state.{}StateStoreProvider"
-SKIPPED = 77
 
 
 def rewrite(program, folder, checkpoints):
@@ -44,7 +43,7 @@ def read_store(spark, checkpoint, store, batch):
 
 
 def compare_with_records(spark, program, folder, records):
-    rewrite(program, folder, [(SHARED / "testdata" / "spark-checkpoints" / fixture / "checkpoint", f"{folder}/{layout}/{fixture}", layout)
+    rewrite(program, folder, [(others.SHARED / "testdata" / "spark-checkpoints" / fixture / "checkpoint", f"{folder}/{layout}/{fixture}", layout)
                               for fixture in FIXTURES for layout in LAYOUTS])
     wrong, compared = [], 0
     for fixture in FIXTURES:
@@ -96,30 +95,24 @@ def go_on(spark, program, folder, provider, layout):
     return [] if found == expected else [f"{provider} {layout}: Spark went on to {found} instead of {expected}"]
 
 
-def inside(program, folder, records):
-    sys.path.insert(0, str(SHARED / "peers"))
-    from spark_env import session
-    spark = session("local[2]", conf={"spark.sql.shuffle.partitions": "2"})
+def compare_all(program, folder, records):
+    spark = others.spark_session({"spark.sql.shuffle.partitions": "2"})
     spark.streams.active  # the reader needs what the first use of streams starts
     wrong = compare_with_records(spark, program, folder, records)
     for provider in ("HDFSBacked", "RocksDB"):
         for layout in LAYOUTS:
             wrong += go_on(spark, program, folder, provider, layout)
+    return wrong
+
+
+def main(program, records):
+    if not others.are_here("Spark"):
+        return others.SKIPPED
+    with tempfile.TemporaryDirectory(prefix="thalweg-state-") as folder:
+        wrong = others.ask("Spark", __file__, "compare_all", pathlib.Path(program).resolve(), folder, pathlib.Path(records).resolve())
     print("\n".join(wrong) or "Spark goes on from our state as from its own")
     return 1 if wrong else 0
 
 
-def main(program, records):
-    peers = os.environ.get("PEERS_DIR")
-    if not peers or not pathlib.Path(peers, "v-spark42").exists() or not shutil.which("java"):
-        print("skipped: no Spark in PEERS_DIR, or no Java")
-        return SKIPPED
-    with tempfile.TemporaryDirectory(prefix="thalweg-state-") as folder:
-        return subprocess.run([SHARED / "peers" / "spark_env.sh", "python", __file__, "INSIDE", pathlib.Path(program).resolve(), folder,
-                               pathlib.Path(records).resolve()]).returncode
-
-
 if __name__ == "__main__":
-    if sys.argv[1] == "INSIDE":
-        sys.exit(inside(*sys.argv[2:5]))
-    sys.exit(main(*sys.argv[1:3]))
+    sys.exit(others.inside(globals()) if others.is_inside() else main(*sys.argv[1:3]))

@@ -1,18 +1,15 @@
 """Queries with state go from Spark to here and back, batch by batch: state_handover_test.py THALWEG_PROGRAM
 
 Each query runs four steps of input twice: by Spark alone, and over one checkpoint by Spark, twice by us, and by Spark again. Rows, the state's size
-and the late rows of each step must be the same. Skipped (77) unless PEERS_DIR has a Spark (../shared/peers). Inside of Spark
-this program calls itself with INSIDE, and is told a line a step what to run."""
+and the late rows of each step must be the same. Skipped (77) unless PEERS_DIR has a Spark (../shared/peers)."""
 import json
-import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
-SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
-SKIPPED = 77
+import others
+
 PROVIDER = "org.apache.spark.sql.execution.streaming.state.{}StateStoreProvider"
 STEPS, OURS = 4, (1, 2)
 CLICK = "user_id STRING, product_id STRING, action STRING, timestamp TIMESTAMP, price DOUBLE"
@@ -61,46 +58,9 @@ def rounded(row):
     return {key: round(value, 6) if isinstance(value, float) else value for key, value in row.items()}
 
 
-def inside():
-    sys.path.insert(0, str(SHARED / "peers"))
+def serve_spark():
     from pyspark.sql import functions as F
-    from spark_env import session
-    spark = session("local[2]", conf={"spark.sql.shuffle.partitions": "3"})
-    print("ready", flush=True)
-    for line in sys.stdin:
-        folder, name, provider = line.split()
-        try:
-            print(json.dumps(run(F, spark, folder, name, provider)), flush=True)
-        except Exception as problem:
-            print(json.dumps({"problem": str(problem)[:1500]}), flush=True)
-
-
-class Spark:
-    """A Spark of its own, asked a line at a time."""
-
-    def __init__(self):
-        # The client leaves marks in the environment by which a Spark below it would be a client too.
-        environment = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
-        self.process = subprocess.Popen([SHARED / "peers" / "spark_env.sh", "python", __file__, "INSIDE"], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment)
-        self.line("ready")
-
-    def line(self, start):
-        for line in self.process.stdout:
-            if line.startswith(start):
-                return line
-        raise AssertionError("Spark ended")
-
-    def run(self, folder, name, provider):
-        self.process.stdin.write(f"{folder} {name} {provider}\n")
-        self.process.stdin.flush()
-        answer = json.loads(self.line("{"))
-        assert "problem" not in answer, answer["problem"]
-        return answer
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.wait(60)
+    others.serve(lambda spark, task: run(F, spark, *task), conf={"spark.sql.shuffle.partitions": "3"})
 
 
 def clicks_of(step):
@@ -129,8 +89,9 @@ def steps(root, who_runs, name, provider, shared_input):
 
 def compare(spark, ours, folder, name, provider):
     root = pathlib.Path(folder)
-    alone = steps(root / f"{name}-{provider}-alone", lambda step: spark.run, name, provider, root / "input")
-    turns = steps(root / f"{name}-{provider}-turns", lambda step: ours if step in OURS else spark.run, name, provider, root / "input")
+    theirs = lambda folder, *which: spark.run([str(folder), *which])
+    alone = steps(root / f"{name}-{provider}-alone", lambda step: theirs, name, provider, root / "input")
+    turns = steps(root / f"{name}-{provider}-turns", lambda step: ours if step in OURS else theirs, name, provider, root / "input")
     wrong = []
     for step, (expected, found) in enumerate(zip(alone, turns)):
         for what in expected:
@@ -144,15 +105,13 @@ def compare(spark, ours, folder, name, provider):
 
 
 def main(program):
-    peers = os.environ.get("PEERS_DIR")
-    if not peers or not pathlib.Path(peers, "v-spark42").exists() or not shutil.which("java"):
-        print("skipped: no Spark in PEERS_DIR, or no Java")
-        return SKIPPED
+    if not others.are_here("Spark"):
+        return others.SKIPPED
     import harness
     server = harness.Server(program)
     client = harness.SparkSession.builder.remote(server.url).create()
     client.conf.set("spark.sql.shuffle.partitions", "3")
-    spark = Spark()
+    spark = others.Spark(__file__)
     wrong = []
     with tempfile.TemporaryDirectory(prefix="thalweg-handover-") as folder:
         (pathlib.Path(folder) / "input").mkdir()
@@ -173,7 +132,5 @@ def main(program):
     return 1 if wrong else 0
 
 
-if sys.argv[1] == "INSIDE":
-    inside()
-else:
-    sys.exit(main(sys.argv[1]))
+if __name__ == "__main__":
+    sys.exit(others.inside(globals()) if others.is_inside() else main(sys.argv[1]))

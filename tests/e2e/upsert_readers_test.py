@@ -2,17 +2,15 @@
 
 A query keeps a row a group in a Delta table. Spark, deltalake and DuckDB read it, deletion vectors in the log and in files; Spark
 deletes rows, adds rows of a group, optimizes and vacuums, and the query goes on. Skipped (77) unless PEERS_DIR has the three
-(../shared/peers). Inside of the others' Pythons this program calls itself with INSIDE before its arguments."""
+(../shared/peers)."""
 import json
 import os
 import pathlib
-import shutil
-import subprocess
 import sys
 import tempfile
 
-SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
-SKIPPED = 77
+import others
+
 GROUPS = 4000
 
 
@@ -77,57 +75,38 @@ def run_batches(url, folder, batches, first, change_feed=False):
 
 # ---- the others
 
-def spark_session():
-    sys.path.insert(0, str(SHARED / "peers"))
-    from spark_env import session
-    return session("local[2]", conf={"spark.databricks.delta.retentionDurationCheck.enabled": "false"})
+COLUMNS = ("k", "n", "total")
 
 
-def rows_of_spark(spark, table):
-    return [[row.k, row.n, row.total] for row in spark.read.format("delta").load(table).collect()]
+def spark_reads(table):
+    return others.spark_rows(others.spark_session(), table, COLUMNS)
 
 
-def spark_reads(table, out):
-    json.dump(rows_of_spark(spark_session(), table), open(out, "w"))
+def spark_reads_changes(table):
+    return others.spark_rows(others.spark_session(), table, ("_change_type", *COLUMNS), readChangeFeed="true", startingVersion=0)
 
 
-def spark_reads_changes(table, out):
-    feed = spark_session().read.format("delta").option("readChangeFeed", "true").option("startingVersion", 0).load(table)
-    json.dump([[row._change_type, row.k, row.n, row.total] for row in feed.collect()], open(out, "w"))
-
-
-def spark_changes(table, out):
-    spark = spark_session()
-    before = rows_of_spark(spark, table)
+def spark_changes(table):
+    spark = others.spark_session({"spark.databricks.delta.retentionDurationCheck.enabled": "false"})
+    before = others.spark_rows(spark, table, COLUMNS)
     spark.sql(f"DELETE FROM delta.`{table}` WHERE k IN ('g1', 'g2')")
     spark.sql(f"INSERT INTO delta.`{table}` VALUES ('g3', -1, -1), ('gone', -1, -1), ('theirs', -1, -1)")
     spark.sql(f"OPTIMIZE delta.`{table}`")
     spark.sql(f"UPDATE delta.`{table}` SET total = -2 WHERE k = 'g4'")
     spark.sql(f"VACUUM delta.`{table}` RETAIN 0 HOURS")
-    json.dump(before, open(out, "w"))
+    return before
 
 
-def deltalake_reads(table, out):
-    import deltalake
-    columns = deltalake.QueryBuilder().register("t", deltalake.DeltaTable(table)).execute("SELECT k, n, total FROM t").read_all()
-    rows = [list(row) for row in zip(*(columns.column(name).to_pylist() for name in ("k", "n", "total")))]
-    json.dump(rows, open(out, "w"))
+def deltalake_reads(table):
+    return others.deltalake_rows(table, COLUMNS)
 
 
-def duckdb_reads(table, out):
-    import duckdb
-    import duckdb_ext
-    connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
-    extension = next(pathlib.Path(duckdb_ext.__file__).parent.glob("extensions/*/*/delta.duckdb_extension"))
-    connection.execute(f"LOAD '{extension}'")
-    rows = connection.execute(f"SELECT k, n, total FROM delta_scan('{table}')").fetchall()
-    json.dump([list(row) for row in rows], open(out, "w"))
+def duckdb_reads(table):
+    return others.duckdb_rows(table, COLUMNS)
 
 
-def ask(folder, what, *python):
-    out = folder / f"{what}.json"
-    subprocess.run([*python, __file__, "INSIDE", what, str(folder / "table"), str(out)], check=True)
-    return sorted(json.loads(out.read_text()), key=repr)
+def ask(engine, function, folder):
+    return others.ask(engine, __file__, function, folder / "table")
 
 
 def expect(who, found, expected):
@@ -137,12 +116,9 @@ def expect(who, found, expected):
 
 
 def main(program):
-    peers = os.environ.get("PEERS_DIR")
-    if not peers or not shutil.which("java") or not all(pathlib.Path(peers, venv).exists() for venv in ("v-spark42", "v-py", "v-duckdb")):
-        print("skipped: no Spark, deltalake and DuckDB in PEERS_DIR, or no Java")
-        return SKIPPED
+    if not others.are_here("Spark", "deltalake", "DuckDB"):
+        return others.SKIPPED
     import harness
-    spark = (SHARED / "peers" / "spark_env.sh", "python")
     with tempfile.TemporaryDirectory(prefix="thalweg-upsert-") as scratch:
         folder = pathlib.Path(scratch)
         server = harness.Server(program)
@@ -158,29 +134,26 @@ def main(program):
         log = "".join(path.read_text() for path in sorted((folder / "table" / "_delta_log").glob("*.json")))
         assert '"storageType":"i"' in log and '"storageType":"u"' in log, "the batches do not make both kinds of vectors"
         expected = sums(before)
-        expect("deltalake", ask(folder, "deltalake_reads", f"{peers}/v-py/bin/python"), expected)
-        expect("DuckDB", ask(folder, "duckdb_reads", f"{peers}/v-duckdb/bin/python"), expected)
-        expect("Spark", ask(folder, "spark_changes", *spark), expected)
+        expect("deltalake", ask("deltalake", "deltalake_reads", folder), expected)
+        expect("DuckDB", ask("DuckDB", "duckdb_reads", folder), expected)
+        expect("Spark", ask("Spark", "spark_changes", folder), expected)
 
         client(after, len(before))
         expected = {row[0]: row for row in sums(before + after)}
         # Spark deleted two groups that changed again, and changed rows of the table: the next change of a group makes it right.
         expected["theirs"] = ["theirs", -1, -1]
         expected = sorted(expected.values(), key=repr)
-        expect("DuckDB after Spark's changes", ask(folder, "duckdb_reads", f"{peers}/v-duckdb/bin/python"), expected)
-        expect("deltalake after Spark's changes", ask(folder, "deltalake_reads", f"{peers}/v-py/bin/python"), expected)
-        expect("Spark after its changes", ask(folder, "spark_reads", *spark), expected)
+        expect("DuckDB after Spark's changes", ask("DuckDB", "duckdb_reads", folder), expected)
+        expect("deltalake after Spark's changes", ask("deltalake", "deltalake_reads", folder), expected)
+        expect("Spark after its changes", ask("Spark", "spark_reads", folder), expected)
 
         feed = folder / "feed"
         feed.mkdir()
         client(before, 0, feed, change_feed=True)
-        expect("Spark of the change feed", ask(feed, "spark_reads_changes", *spark), changes(before))
+        expect("Spark of the change feed", ask("Spark", "spark_reads_changes", feed), changes(before))
         server.end()
     return 0
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "INSIDE":
-        globals()[sys.argv[2]](*sys.argv[3:5])
-        sys.exit(0)
-    sys.exit(main(sys.argv[1]))
+    sys.exit(others.inside(globals()) if others.is_inside() else main(sys.argv[1]))

@@ -32,9 +32,9 @@ void checkSchema(const Snapshot& reading, const Metadata& metadata, int64_t vers
   const bool before = version <= reading.version();
   const bool fits =
       before ? !renamesOrDropsColumns(metadata, reading.metadata()) &&
-                   isReadCompatible(*metadata.schema(), *reading.schema(), /*forbidTighterNulls=*/true)
+                   isReadCompatible(*metadata.schema(), *reading.schema(), {.forbidTighterNulls = true})
              : !renamesOrDropsColumns(reading.metadata(), metadata) &&
-                   isReadCompatible(*reading.schema(), *metadata.schema(), /*forbidTighterNulls=*/false);
+                   isReadCompatible(*reading.schema(), *metadata.schema(), {.forbidTighterNulls = false});
   if (fits) return;
   throw Error(
       condition,

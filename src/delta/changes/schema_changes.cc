@@ -7,6 +7,7 @@
 
 #include "common/options.h"
 #include "delta/files/column_mapping.h"
+#include "delta/snapshot/type_widening.h"
 
 namespace thalweg::delta {
 namespace {
@@ -15,19 +16,19 @@ bool nullsFit(bool data, bool read, bool forbidTighterNulls) {
   return forbidTighterNulls ? read || !data : data || !read;
 }
 
-bool typesFit(const DataType& data, const DataType& read, bool forbidTighterNulls) {
+bool typesFit(const DataType& data, const DataType& read, const ReadCompatibility& rules) {
   if (data.id() == TypeId::Void) return true;
+  if (rules.allowWidenedTypes && isSupportedTypeChange(data, read)) return true;
   if (data.id() != read.id()) return false;
   switch (data.id()) {
     case TypeId::Struct:
-      return isReadCompatible(data, read, forbidTighterNulls);
+      return isReadCompatible(data, read, rules);
     case TypeId::Array:
-      return nullsFit(data.containsNull(), read.containsNull(), forbidTighterNulls) &&
-             typesFit(*data.element(), *read.element(), forbidTighterNulls);
+      return nullsFit(data.containsNull(), read.containsNull(), rules.forbidTighterNulls) &&
+             typesFit(*data.element(), *read.element(), rules);
     case TypeId::Map:
-      return nullsFit(data.containsNull(), read.containsNull(), forbidTighterNulls) &&
-             typesFit(*data.key(), *read.key(), forbidTighterNulls) &&
-             typesFit(*data.value(), *read.value(), forbidTighterNulls);
+      return nullsFit(data.containsNull(), read.containsNull(), rules.forbidTighterNulls) &&
+             typesFit(*data.key(), *read.key(), rules) && typesFit(*data.value(), *read.value(), rules);
     default:
       return equals(data, read);
   }
@@ -68,13 +69,14 @@ void collectNames(const DataType& type, const std::string& stored, const std::st
 
 }  // namespace
 
-bool isReadCompatible(const Schema& data, const Schema& read, bool forbidTighterNulls) {
+bool isReadCompatible(const Schema& data, const Schema& read, const ReadCompatibility& rules) {
   for (const StructField& field : data.fields()) {
     const int index = read.fieldIndex(field.name, /*caseSensitive=*/false);
+    if (index < 0 && rules.allowMissingColumns) continue;
     if (index < 0) return false;
     const StructField& wanted = read.fields()[static_cast<size_t>(index)];
-    if (wanted.name != field.name || !nullsFit(field.nullable, wanted.nullable, forbidTighterNulls) ||
-        !typesFit(*field.type, *wanted.type, forbidTighterNulls)) {
+    if (wanted.name != field.name || !nullsFit(field.nullable, wanted.nullable, rules.forbidTighterNulls) ||
+        !typesFit(*field.type, *wanted.type, rules)) {
       return false;
     }
   }
@@ -93,17 +95,6 @@ bool renamesOrDropsColumns(const Metadata& older, const Metadata& newer) {
     return found != after.end() && found->second == column.second;
   });
   return !kept || older.partitionColumns != newer.partitionColumns;
-}
-
-bool widensTypes(const Schema& older, const Schema& newer) {
-  return std::any_of(older.fields().begin(), older.fields().end(), [&](const StructField& field) {
-    const int index = newer.fieldIndex(field.name, /*caseSensitive=*/false);
-    if (index < 0) return false;
-    const DataType& type = *newer.fields()[static_cast<size_t>(index)].type;
-    if (type.id() == TypeId::Struct && field.type->id() == TypeId::Struct)
-      return widensTypes(*field.type, type);
-    return !type.isNested() && !field.type->isNested() && !equals(*field.type, type);
-  });
 }
 
 }  // namespace thalweg::delta

@@ -37,6 +37,17 @@ TEST(SchemaChanges, NestedColumnsCountLikeOthers) {
   EXPECT_FALSE(isReadCompatible(*nulls, *noNulls));
 }
 
+TEST(SchemaChanges, WiderTypesAndMissingColumnsFitWhereTheyMay) {
+  const auto narrow = columns({{"id", intType(), true}, {"l", DataType::array(intType(), true), true}});
+  const auto wide = columns({{"id", longType(), true}, {"l", DataType::array(longType(), true), true}});
+  EXPECT_FALSE(isReadCompatible(*narrow, *wide));
+  EXPECT_TRUE(isReadCompatible(*narrow, *wide, {.allowWidenedTypes = true}));
+  EXPECT_FALSE(isReadCompatible(*wide, *narrow, {.allowWidenedTypes = true}));
+  const auto id = columns({{"id", intType(), true}});
+  EXPECT_FALSE(isReadCompatible(*narrow, *id));
+  EXPECT_TRUE(isReadCompatible(*narrow, *id, {.allowMissingColumns = true}));
+}
+
 Metadata mapped(const std::string& name, const std::string& stored, const std::string& mode = "name") {
   Metadata metadata;
   metadata.schemaString =

@@ -14,6 +14,8 @@ using Json = nlohmann::json;
 constexpr int64_t kFirstForm = 1;
 constexpr int64_t kReservedForm = 2;
 constexpr int64_t kNewestForm = 3;
+// What stands for kBeforeFirst in a log.
+constexpr int64_t kLoggedBeforeFirst = -1;
 
 [[noreturn]] void throwNoOffset(std::string_view text) {
   throw Error("DELTA_INVALID_SOURCE_OFFSET_FORMAT",
@@ -32,8 +34,10 @@ int64_t number(const Json& json, const char* name, std::string_view text) {
 
 std::string DeltaSourceOffset::toJson() const {
   return fmt::format(
-      R"({{"sourceVersion":1,"reservoirId":{},"reservoirVersion":{},"index":{},"isStartingVersion":{}}})",
-      Json(tableId).dump(-1, ' ', false, Json::error_handler_t::replace), version, index, isInitialSnapshot);
+      R"({{"sourceVersion":{},"reservoirId":{},"reservoirVersion":{},"index":{},"isStartingVersion":{}}})",
+      isAtMetadataChange() ? kNewestForm : kFirstForm,
+      Json(tableId).dump(-1, ' ', false, Json::error_handler_t::replace), version,
+      index == kBeforeFirst ? kLoggedBeforeFirst : index, isInitialSnapshot);
 }
 
 DeltaSourceOffset DeltaSourceOffset::parse(std::string_view text) {
@@ -62,10 +66,9 @@ DeltaSourceOffset DeltaSourceOffset::parse(std::string_view text) {
   offset.index = number(json, "index", text);
   constexpr int64_t kMaxVersion = INT64_MAX - 2;
   if (offset.version < 0 || offset.version > kMaxVersion || offset.index > kMaxVersion) throwNoOffset(text);
-  if (offset.index < kBeforeFirst) {
-    throw unsupported(
-        "Going on from an offset at a change of schema (the Delta source's schemaTrackingLocation)");
-  }
+  if (offset.index == kLoggedBeforeFirst && form == kFirstForm) offset.index = kBeforeFirst;
+  const bool isPlace = offset.index >= 0 || offset.index == kBeforeFirst || offset.isAtMetadataChange();
+  if (!isPlace) throwNoOffset(text);
   return offset;
 }
 

@@ -79,10 +79,18 @@ bool readsChangeFeed(const Options& options) {
   return flag(options, "readChangeFeed") || flag(options, "readChangeData");
 }
 
+SchemaTrackingOptions SchemaTrackingOptions::of(const Options& options) {
+  SchemaTrackingOptions tracking;
+  tracking.location = options.get("schemaTrackingLocation");
+  if (!tracking.location) tracking.location = options.get("schemaLocation");
+  tracking.trackingId = options.get("streamingSourceTrackingId");
+  tracking.allowRename = options.get("allowSourceColumnRename");
+  tracking.allowDrop = options.get("allowSourceColumnDrop");
+  tracking.allowTypeChange = options.get("allowSourceColumnTypeChange");
+  return tracking;
+}
+
 DeltaStreamOptions DeltaStreamOptions::parse(const Options& options) {
-  for (const char* name : {"schemaTrackingLocation", "schemaLocation"}) {
-    if (options.has(name)) throw unsupported(fmt::format("The Delta source's option {}", name));
-  }
   DeltaStreamOptions parsed;
   parseLimits(options, parsed);
   parsed.ignoreChanges = flag(options, "ignoreFileDeletion");
@@ -95,6 +103,11 @@ DeltaStreamOptions DeltaStreamOptions::parse(const Options& options) {
   if (const auto pattern = options.get("excludeRegex"))
     parsed.exclude = std::make_shared<const ExcludePattern>(*pattern);
   parseStart(options, parsed);
+  parsed.schemaTracking = SchemaTrackingOptions::of(options);
+  if (parsed.schemaTracking.location && !parsed.failOnDataLoss) {
+    refuse("failOnDataLoss", "false",
+           "for a commit that is gone may have changed the schema that schemaTrackingLocation follows");
+  }
   return parsed;
 }
 

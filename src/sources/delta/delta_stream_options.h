@@ -11,9 +11,23 @@
 
 namespace thalweg {
 
+// How a stream follows its table's schema.
+struct SchemaTrackingOptions {
+  static SchemaTrackingOptions of(const Options& options);
+
+  // The folder of the schema log, as given (schemaTrackingLocation, or schemaLocation); none: it is not
+  // followed.
+  std::optional<std::string> location;
+  std::optional<std::string> trackingId;  // streamingSourceTrackingId: part of the log's name
+  // Which changes are let through (allowSourceColumn…): "always", or the version of one.
+  std::optional<std::string> allowRename;
+  std::optional<std::string> allowDrop;
+  std::optional<std::string> allowTypeChange;
+};
+
 struct DeltaStreamOptions {
   // Throws Error DELTA_ILLEGAL_OPTION, DELTA_STARTING_VERSION_AND_TIMESTAMP_BOTH_SET,
-  // DELTA_REGEX_OPT_SYNTAX_ERROR; unsupported() for schemaTrackingLocation.
+  // DELTA_REGEX_OPT_SYNTAX_ERROR.
   static DeltaStreamOptions parse(const Options& options);
 
   std::optional<int64_t> startingVersion;
@@ -31,6 +45,8 @@ struct DeltaStreamOptions {
   int64_t maxFilesPerTrigger = 1000;
   int64_t maxBytesPerTrigger = INT64_MAX;
   std::shared_ptr<const ExcludePattern> exclude;  // null: none
+
+  SchemaTrackingOptions schemaTracking;
 
   bool allowsChanges() const { return ignoreChanges || skipChangeCommits; }
   bool allowsDeletes() const { return allowsChanges() || ignoreDeletes; }

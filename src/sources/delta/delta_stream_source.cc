@@ -9,6 +9,7 @@
 #include "sources/delta/delta_scan.h"
 #include "sources/delta/delta_source_offset.h"
 #include "sources/delta/delta_time_travel.h"
+#include "sources/delta/schema_tracking.h"
 #include "sources/delta/stream_start.h"
 #include "sources/delta/stream_walk.h"
 #include "sources/files/file_uri.h"
@@ -27,15 +28,19 @@ class DeltaStreamSource final : public StreamSource {
         tableId_(opened->metadata().id),
         openedVersion_(opened->version()),
         openedMetadata_(opened->metadata()),
+        tracking_(SchemaTracking::open(log_, *opened, options.schemaTracking,
+                                       {context_.metadataFolder, context_.settings}, resolve)),
+        reading_(tracking_ ? tracking_->reading() : StreamedMetadata::of(*opened)),
         scan_(DeltaScan::make(
-            delta::makeTableLayout(opened->table(), opened->metadata(), opened->schema(), std::move(resolve)),
-            opened->metadata(),
+            delta::makeTableLayout(opened->table(), reading_.metadata, reading_.schema, std::move(resolve)),
+            reading_.metadata,
             options.readChangeFeed ? DeltaScan::Columns::Changes : DeltaScan::Columns::Table)),
-        walk_(log_, opened, options),
+        walk_(log_, opened, reading_, tracking_.get(), options),
         opened_(std::move(opened)) {}
 
   const SchemaPtr& schema() const override { return scan_->schema; }
   void checkLoggedOffset(const SourceOffset& offset) const override { DeltaSourceOffset::parse(offset); }
+  void checkBeside(const StreamSource& other) const override;
   std::string description() const override {
     return "DeltaSource[" + displayPath(*log_->table().fileSystem, log_->table().path) + "]";
   }
@@ -54,6 +59,10 @@ class DeltaStreamSource final : public StreamSource {
   void checkStartOnce(const DeltaSourceOffset& from);
   void checkRowsBefore(const DeltaSourceOffset& from) const;
   Error unknownColumns(int64_t version) const;
+  bool beginTracking(const DeltaSourceOffset& from);
+  void beginTracking(const DeltaSourceOffset& from, const DeltaSourceOffset& end);
+  std::optional<DeltaSourceOffset> pastMetadataChange(const DeltaSourceOffset& from);
+  void followMetadataChange(int64_t version);
   std::optional<delta::Metadata> metadataAt(int64_t version) const;
 
   const std::shared_ptr<delta::DeltaLog> log_;
@@ -62,6 +71,8 @@ class DeltaStreamSource final : public StreamSource {
   const std::string tableId_;
   const int64_t openedVersion_;
   const delta::Metadata openedMetadata_;
+  const std::unique_ptr<SchemaTracking> tracking_;  // null: no schema log
+  const StreamedMetadata reading_;
   const DeltaScanPtr scan_;
   StreamWalk walk_;
   delta::SnapshotPtr opened_;  // until a first batch has its start
@@ -124,10 +135,13 @@ std::optional<delta::Metadata> DeltaStreamSource::metadataAt(int64_t version) co
 void DeltaStreamSource::checkStartOnce(const DeltaSourceOffset& from) {
   if (startChecked_) return;
   startChecked_ = true;
-  checkRowsBefore(from);
+  if (!tracking_) checkRowsBefore(from);
   const int64_t version = from.version;
   if (const auto metadata = metadataAt(version)) {
-    walk_.guard().checkMetadata(*metadata, version);
+    if (tracking_)
+      walk_.guard().checkFeed(*metadata, version);
+    else
+      walk_.guard().checkMetadata(*metadata, version);
   } else if (options_.readChangeFeed) {
     throw Error(
         "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE",
@@ -135,16 +149,70 @@ void DeltaStreamSource::checkStartOnce(const DeltaSourceOffset& from) {
             "Version {} of the Delta table {} cannot be built any more, so it is not known whether its "
             "change feed was kept. Start with a new checkpoint.",
             version, log_->table().uri()));
-  } else if (delta::columnMappingMode(openedMetadata_) != delta::ColumnMappingMode::None) {
+  } else if (!tracking_ && delta::columnMappingMode(openedMetadata_) != delta::ColumnMappingMode::None) {
     throw unknownColumns(version);
   }
 }
 
-// What the query has read of a table whose columns are mapped went on under the names of its version: the commit that the
-// query goes on with may have changed them.
+void DeltaStreamSource::checkBeside(const StreamSource& other) const {
+  const auto* delta = dynamic_cast<const DeltaStreamSource*>(&other);
+  if (!tracking_ || !delta || !delta->tracking_) return;
+  const std::string log = tracking_->logFolder().uri();
+  if (log != delta->tracking_->logFolder().uri()) return;
+  throw Error("DELTA_STREAMING_SCHEMA_LOCATION_CONFLICT",
+              "Two sources of one query read the Delta table " + log_->table().uri() +
+                  " with the schema log " + log +
+                  ". Give one of them a schemaTrackingLocation or streamingSourceTrackingId of its own.",
+              {{"loc", log}, {"table", log_->table().uri()}});
+}
+
+// The last version of which rows are behind the offset, or with whose rows the stream begins.
+int64_t lastVersionBefore(const DeltaSourceOffset& offset) {
+  const bool isNext = !offset.isInitialSnapshot && offset.index == DeltaSourceOffset::kBeforeFirst;
+  return isNext ? std::max<int64_t>(offset.version - 1, 0) : offset.version;
+}
+
+// Before the first batch of a query that has no schema log yet. False: the version that it begins with is
+// still to come.
+bool DeltaStreamSource::beginTracking(const DeltaSourceOffset& from) {
+  if (!tracking_ || tracking_->isInitialized()) return true;
+  if (initial_ && from == *initial_) {
+    if (!from.isInitialSnapshot && !walk_.commitAt(from.version)) return false;
+    tracking_->initialize(from.version);
+  } else {
+    tracking_->initialize(lastVersionBefore(from));
+  }
+  return true;
+}
+
+// The same for a batch that an earlier run planned without one.
+void DeltaStreamSource::beginTracking(const DeltaSourceOffset& from, const DeltaSourceOffset& end) {
+  if (tracking_ && !tracking_->isInitialized())
+    tracking_->initializeFor(from.version, std::max(from.version, lastVersionBefore(end)));
+}
+
+// The next batch's end where the last one ended at a commit that changes metadata.
+std::optional<DeltaSourceOffset> DeltaStreamSource::pastMetadataChange(const DeltaSourceOffset& from) {
+  if (!tracking_ || !from.isAtMetadataChange()) return std::nullopt;
+  if (from.index == DeltaSourceOffset::kAtMetadataChange)
+    return DeltaSourceOffset{tableId_, from.version, DeltaSourceOffset::kAfterMetadataChange,
+                             from.isInitialSnapshot};
+  // The batch between the two places is done, and the log does not have the change: its entry is lost.
+  followMetadataChange(from.version);
+  return std::nullopt;
+}
+
+void DeltaStreamSource::followMetadataChange(int64_t version) {
+  if (const CommitPtr commit = walk_.commitAt(version); commit && commit->version == version)
+    tracking_->follow(*commit);
+}
+
+// What the query has read of a table whose columns are mapped went on under the names of its version: the
+// commit that the query goes on with may have changed them.
 void DeltaStreamSource::checkRowsBefore(const DeltaSourceOffset& from) const {
   const bool isFirst = initial_ && from == *initial_;
-  if (isFirst || from.isInitialSnapshot || from.index != DeltaSourceOffset::kBeforeFirst || from.version == 0) return;
+  if (isFirst || from.isInitialSnapshot || from.index != DeltaSourceOffset::kBeforeFirst || from.version == 0)
+    return;
   if (delta::columnMappingMode(openedMetadata_) == delta::ColumnMappingMode::None) return;
   const int64_t version = from.version - 1;
   const auto metadata = metadataAt(version);
@@ -171,6 +239,8 @@ std::optional<SourceOffset> DeltaStreamSource::latestOffset(const std::optional<
     initialIsKept_ = true;
   }
   const DeltaSourceOffset from = fromInitial ? parseOwn(initial().toJson()) : parseOwn(*start);
+  if (!beginTracking(from)) return std::nullopt;
+  if (const auto past = pastMetadataChange(from)) return past->toJson();
   if (availableNow_ && !bound_) bound_ = log_->require()->version() + 1;
   opened_.reset();
   BatchAdmission admission = ignoreLimits
@@ -193,6 +263,12 @@ std::vector<SplitPtr> DeltaStreamSource::plan(const std::optional<SourceOffset>&
                             from.toJson(), endText),
                 {{"path", context_.metadataFolder.path}});
   }
+  beginTracking(from, end);
+  // The offset is durable now: the change may go into the log.
+  if (tracking_ && from.isAtMetadataChange() && end.isAtMetadataChange()) {
+    followMetadataChange(end.version);
+    return {};
+  }
   checkStartOnce(from);
   return splitDeltaFiles(scan_, walk_.filesBetween(from, end));
 }
@@ -208,7 +284,8 @@ delta::SnapshotPtr requireStreamedTable(delta::DeltaLog& log) {
 
 }  // namespace
 
-StreamSchema deltaStreamSchema(delta::DeltaLog& log, const ReadDefinition& read) {
+StreamSchema deltaStreamSchema(delta::DeltaLog& log, const ReadDefinition& read,
+                               const delta::AddressResolver& resolve) {
   const DeltaAddress address = parseDeltaAddress(read.paths.at(0));
   if (address.travels() || asksForVersion(read.options)) {
     throw Error(
@@ -217,12 +294,13 @@ StreamSchema deltaStreamSchema(delta::DeltaLog& log, const ReadDefinition& read)
         "startingTimestamp instead.");
   }
   const delta::SnapshotPtr snapshot = requireStreamedTable(log);
-  if (read.userSchema && !equals(*read.userSchema, *snapshot->schema())) {
+  const SchemaPtr schema = loadedSchema(log, *snapshot, SchemaTrackingOptions::of(read.options), resolve);
+  if (read.userSchema && !equals(*read.userSchema, *schema)) {
     throw Error("DELTA_READ_SOURCE_SCHEMA_CONFLICT",
                 "The schema that the stream is to be read with is not the Delta table's, " +
-                    snapshot->schema()->simpleString() + ": give none.");
+                    schema->simpleString() + ": give none.");
   }
-  std::vector<StructField> fields = snapshot->schema()->fields();
+  std::vector<StructField> fields = schema->fields();
   if (readsChangeFeed(read.options)) {
     for (StructField& field : changeColumns()) fields.push_back(std::move(field));
   }

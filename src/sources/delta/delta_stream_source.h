@@ -10,15 +10,18 @@
 
 namespace thalweg {
 
-// The schema as load() shows it. Throws Error DELTA_SCHEMA_NOT_SET where there is no table,
-// DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS where the path or the options name one version,
-// DELTA_READ_SOURCE_SCHEMA_CONFLICT for a user's schema that is not the table's.
-StreamSchema deltaStreamSchema(delta::DeltaLog& log, const ReadDefinition& read);
+// The schema as load() shows it: the table's, or the one that the stream's schema log has come to. Throws
+// Error DELTA_SCHEMA_NOT_SET where there is no table, DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS where the path or
+// the options name one version, DELTA_READ_SOURCE_SCHEMA_CONFLICT for a user's schema that is not the
+// table's, and as loadedSchema.
+StreamSchema deltaStreamSchema(delta::DeltaLog& log, const ReadDefinition& read,
+                               const delta::AddressResolver& resolve);
 
 // Offsets are DeltaSourceOffset's. A batch takes maxFilesPerTrigger files (1000) and stops after
 // maxBytesPerTrigger; the feed's commits that hold change files or deletion vectors are never parted. Polling
 // costs two stats; memory is a batch's files, and eight bytes a file of the first snapshot until it is read.
-// Throws Error as DeltaStreamOptions::parse and StreamGuard.
+// `resolve` gives files outside of the table (shallow clones) and the schema log.
+// Throws Error as DeltaStreamOptions::parse, StreamGuard and SchemaTracking.
 std::unique_ptr<StreamSource> openDeltaStream(std::shared_ptr<delta::DeltaLog> log,
                                               const ReadDefinition& read, const StreamSourceContext& context,
                                               delta::AddressResolver resolve);

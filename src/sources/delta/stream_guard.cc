@@ -26,13 +26,13 @@ Error schemaChanged(const Schema& read, const Schema& data, int64_t version, boo
 
 }  // namespace
 
-StreamGuard::StreamGuard(const delta::Snapshot& opened, DeltaStreamOptions options)
-    : version_(opened.version()),
-      metadata_(opened.metadata()),
-      schema_(opened.schema()),
-      widensTypes_(delta::supportsFeature(opened.protocol(), "typeWidening") ||
-                   delta::supportsFeature(opened.protocol(), "typeWidening-preview")),
-      table_(opened.table().uri()),
+StreamGuard::StreamGuard(const StreamedMetadata& reading, std::string table, DeltaStreamOptions options)
+    : version_(reading.version),
+      metadata_(reading.metadata),
+      schema_(reading.schema),
+      widensTypes_(delta::supportsFeature(reading.protocol, "typeWidening") ||
+                   delta::supportsFeature(reading.protocol, "typeWidening-preview")),
+      table_(std::move(table)),
       options_(std::move(options)) {}
 
 void StreamGuard::checkFeed(const delta::Metadata& metadata, int64_t version) const {
@@ -45,27 +45,33 @@ void StreamGuard::checkFeed(const delta::Metadata& metadata, int64_t version) co
       {{"startVersion", at}, {"endVersion", at}, {"version", at}, {"key", "delta.enableChangeDataFeed"}});
 }
 
+void StreamGuard::checkIdentity(const delta::Metadata& metadata, int64_t version) const {
+  if (metadata.id == metadata_.id) return;
+  const bool backfilling = version < version_;
+  const std::string& older = backfilling ? metadata.id : metadata_.id;
+  const std::string& newer = backfilling ? metadata_.id : metadata.id;
+  throw Error("DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
+              "The Delta table at " + table_ + " was replaced by another one (id " + newer + ", before " +
+                  older + "). Start with a new checkpoint to read it.",
+              {{"newTableId", newer}, {"oldTableId", older}});
+}
+
 void StreamGuard::checkColumns(const delta::Metadata& metadata, int64_t version) const {
+  checkIdentity(metadata, version);
   const bool backfilling = version < version_;
   const delta::Metadata& older = backfilling ? metadata : metadata_;
   const delta::Metadata& newer = backfilling ? metadata_ : metadata;
-  if (older.id != newer.id) {
-    throw Error("DIFFERENT_DELTA_TABLE_READ_BY_STREAMING_SOURCE",
-                "The Delta table at " + table_ + " was replaced by another one (id " + newer.id +
-                    ", before " + older.id + "). Start with a new checkpoint to read it.",
-                {{"newTableId", newer.id}, {"oldTableId", older.id}});
-  }
-  const bool widened = widensTypes_ && delta::widensTypes(*older.schema(), *newer.schema());
-  if (widened || delta::renamesOrDropsColumns(older, newer)) {
-    throw Error(
-        "DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG",
-        fmt::format(
-            "Columns of the streamed Delta table {} were renamed, dropped, or got another type between {} "
-            "and {} (version {}): start with a new checkpoint.",
-            table_, older.schema()->simpleString(), newer.schema()->simpleString(), version),
-        {{"readSchema", older.schema()->simpleString()},
-         {"incompatibleSchema", newer.schema()->simpleString()},
-         {"docLink", ""}});
+  if (delta::renamesOrDropsColumns(older, newer)) {
+    throw Error("DELTA_STREAMING_INCOMPATIBLE_SCHEMA_CHANGE_USE_SCHEMA_LOG",
+                fmt::format("Columns of the streamed Delta table {} were renamed or dropped between {} and "
+                            "{} (version {}): set the "
+                            "option schemaTrackingLocation to a folder under the query's checkpoint to go "
+                            "on, or start with a new "
+                            "checkpoint.",
+                            table_, older.schema()->simpleString(), newer.schema()->simpleString(), version),
+                {{"readSchema", older.schema()->simpleString()},
+                 {"incompatibleSchema", newer.schema()->simpleString()},
+                 {"docLink", ""}});
   }
 }
 
@@ -74,16 +80,20 @@ void StreamGuard::checkMetadata(const delta::Metadata& metadata, int64_t version
   const SchemaPtr data = metadata.schema();
   const bool backfilling = version < version_;
   const bool samePartitions = metadata.partitionColumns == metadata_.partitionColumns;
-  if (!samePartitions || !delta::isReadCompatible(*data, *schema_)) {
-    const bool retryable = !backfilling && delta::isReadCompatible(*schema_, *data);
+  // Rows of a narrower type than the reader's can be read; a wider one is read after a restart.
+  const delta::ReadCompatibility older{.allowWidenedTypes = widensTypes_ && backfilling};
+  if (!samePartitions || !delta::isReadCompatible(*data, *schema_, older)) {
+    const bool retryable =
+        !backfilling && delta::isReadCompatible(*schema_, *data, {.allowWidenedTypes = widensTypes_});
     throw schemaChanged(*schema_, *data, version, retryable, options_.hasStart());
   }
   checkFeed(metadata, version);
 }
 
-bool StreamGuard::admits(const delta::CommitChanges& commit) const {
+bool StreamGuard::admits(const delta::CommitChanges& commit, bool isFollowed) const {
   if (commit.protocol) delta::checkReadable(*commit.protocol, table_);
-  if (commit.metadata) checkMetadata(*commit.metadata, commit.version);
+  if (commit.metadata && isFollowed) checkIdentity(*commit.metadata, commit.version);
+  if (commit.metadata && !isFollowed) checkMetadata(*commit.metadata, commit.version);
   if (options_.readChangeFeed) return !commit.knownToChangeNothing || commit.hasChangeFiles();
   const delta::RemoveFile* removed = commit.firstRemove();
   if (!removed) return true;

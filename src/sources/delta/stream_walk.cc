@@ -25,6 +25,10 @@ const std::string& pathOf(const delta::FileAction& file) {
   return std::visit([](const auto& action) -> const std::string& { return action.path; }, file);
 }
 
+DeltaSourceOffset atMetadataChange(const std::string& tableId, const delta::CommitChanges& commit) {
+  return {tableId, commit.version, DeltaSourceOffset::kAtMetadataChange, false};
+}
+
 DeltaSourceOffset nextVersion(const DeltaSourceOffset& done) {
   return {done.tableId, done.version + 1, DeltaSourceOffset::kBeforeFirst, false};
 }
@@ -32,12 +36,14 @@ DeltaSourceOffset nextVersion(const DeltaSourceOffset& done) {
 }  // namespace
 
 StreamWalk::StreamWalk(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr opened,
+                       const StreamedMetadata& reading, SchemaTracking* tracking,
                        const DeltaStreamOptions& options)
     : log_(std::move(log)),
       options_(options),
       tableId_(opened->metadata().id),
-      metadata_(opened->metadata()),
-      guard_(*opened, options),
+      metadata_(reading.metadata),
+      tracking_(tracking),
+      guard_(reading, log_->table().uri(), options),
       feed_(log_, tableId_, options.failOnDataLoss),
       opened_(std::move(opened)) {}
 
@@ -56,8 +62,9 @@ DeltaSourceOffset StreamWalk::advance(const DeltaSourceOffset& from, BatchAdmiss
 const InitialFiles& StreamWalk::initialFiles(int64_t version) {
   if (initialFiles_ && initialFiles_->version() == version) return *initialFiles_;
   initialFiles_.reset();
+  delta::SnapshotPtr snapshot;
   try {
-    initialFiles_.emplace(opened_ && opened_->version() == version ? opened_ : log_->snapshotAt(version));
+    snapshot = opened_ && opened_->version() == version ? opened_ : log_->snapshotAt(version);
   } catch (const Error& error) {
     throw Error(
         "DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE",
@@ -66,7 +73,8 @@ const InitialFiles& StreamWalk::initialFiles(int64_t version) {
                     version, log_->table().uri(), error.text()))
         .withCause(error);
   }
-  return *initialFiles_;
+  if (isFollowed()) tracking_->followInitial(*snapshot);
+  return initialFiles_.emplace(std::move(snapshot));
 }
 
 int64_t StreamWalk::initialTimeMs() {
@@ -79,7 +87,7 @@ int64_t StreamWalk::initialTimeMs() {
 DeltaSourceOffset StreamWalk::advanceRows(DeltaSourceOffset at, BatchAdmission& admission) {
   if (at.isInitialSnapshot) {
     const InitialFiles& files = initialFiles(at.version);
-    int64_t next = at.index + 1;
+    int64_t next = at.nextFile();
     while (next < files.size() && admission.admitFile(std::max<int64_t>(files.at(next).sizeBytes(), 0)))
       ++next;
     if (next < files.size()) return {tableId_, at.version, next - 1, true};
@@ -90,11 +98,14 @@ DeltaSourceOffset StreamWalk::advanceRows(DeltaSourceOffset at, BatchAdmission& 
     if (!commit) break;
     if (commit->version != at.version)
       at = {tableId_, commit->version, DeltaSourceOffset::kBeforeFirst, false};
-    if (guard_.admits(*commit)) {
+    const bool takesFiles = guard_.admits(*commit, isFollowed());
+    if (isBarrier(*commit)) return atMetadataChange(tableId_, *commit);
+    if (takesFiles) {
       int64_t index = -1;
       for (const delta::FileAction& file : commit->files) {
         if (!std::holds_alternative<delta::AddFile>(file) || ++index <= at.index) continue;
-        if (!admission.admitFile(sizeOf(file))) return {tableId_, at.version, index - 1, false};
+        if (!admission.admitFile(sizeOf(file))) return at;
+        at.index = index;
       }
     }
     at = nextVersion(at);
@@ -104,7 +115,7 @@ DeltaSourceOffset StreamWalk::advanceRows(DeltaSourceOffset at, BatchAdmission& 
 
 DeltaSourceOffset StreamWalk::takeInitialChanges(DeltaSourceOffset at, BatchAdmission& admission) {
   const InitialFiles& files = initialFiles(at.version);
-  for (int64_t index = at.index + 1; index < files.size(); ++index) {
+  for (int64_t index = at.nextFile(); index < files.size(); ++index) {
     if (isExcluded(std::string(files.at(index).logPath()))) continue;
     if (!admission.admitFile(std::max<int64_t>(files.at(index).sizeBytes(), 0))) return at;
     at.index = index;
@@ -138,7 +149,7 @@ DeltaSourceOffset StreamWalk::takeChanges(const delta::CommitChanges& commit, bo
     return {tableId_, commit.version, wanted.back().index, false};
   }
   if (commit.hasDeletionVectors()) {
-    const size_t marks = from.index < 0 ? 2 : 1;
+    const size_t marks = from.index == DeltaSourceOffset::kBeforeFirst ? 2 : 1;
     return admission.admitTogether(wanted.size() + marks, bytes) ? nextVersion(from) : from;
   }
   DeltaSourceOffset at = from;
@@ -161,7 +172,9 @@ DeltaSourceOffset StreamWalk::advanceChanges(DeltaSourceOffset at, BatchAdmissio
     if (!commit) break;
     if (commit->version != at.version)
       at = {tableId_, commit->version, DeltaSourceOffset::kBeforeFirst, false};
-    const DeltaSourceOffset reached = takeChanges(*commit, guard_.admits(*commit), at, admission);
+    const bool takesFiles = guard_.admits(*commit, isFollowed());
+    if (isBarrier(*commit)) return atMetadataChange(tableId_, *commit);
+    const DeltaSourceOffset reached = takeChanges(*commit, takesFiles, at, admission);
     const bool whole = reached.version > at.version || (commit->hasChangeFiles() && reached != at);
     // Change files that were behind already, or do not count, end nothing.
     const bool nothing = commit->hasChangeFiles() && reached.version > at.version && !admission.isUnlimited();
@@ -193,7 +206,7 @@ std::vector<delta::ChangedFile> StreamWalk::filesBetween(const DeltaSourceOffset
           {{"expectedVersion", std::to_string(end.version)}, {"seenVersion", std::to_string(version - 1)}});
     }
     const int64_t last = commit->version == end.version ? end.index : INT64_MAX;
-    if (guard_.admits(*commit)) planCommit(*commit, after, last, files);
+    if (guard_.admits(*commit, isFollowed())) planCommit(*commit, after, last, files);
     version = commit->version + 1;
     after = DeltaSourceOffset::kBeforeFirst;
   }
@@ -206,7 +219,7 @@ void StreamWalk::planInitial(const DeltaSourceOffset& start, const DeltaSourceOf
   const bool endsWithin = end.isInitialSnapshot && end.version == start.version;
   const int64_t last = endsWithin ? std::min(end.index, all.size() - 1) : all.size() - 1;
   const int64_t timeMs = options_.readChangeFeed ? initialTimeMs() : 0;
-  for (int64_t index = start.index + 1; index <= last; ++index) {
+  for (int64_t index = start.nextFile(); index <= last; ++index) {
     if (isExcluded(std::string(all.at(index).logPath()))) continue;
     delta::ChangedFile file{all.at(index).toAdd(), "insert"};
     file.file.stats.reset();

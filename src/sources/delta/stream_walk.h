@@ -14,6 +14,7 @@
 #include "sources/delta/delta_source_offset.h"
 #include "sources/delta/delta_stream_options.h"
 #include "sources/delta/initial_files.h"
+#include "sources/delta/schema_tracking.h"
 #include "sources/delta/stream_guard.h"
 
 namespace thalweg {
@@ -21,14 +22,21 @@ namespace thalweg {
 // Used by one thread. Both walks over the same stretch see the same files in the same order.
 class StreamWalk {
  public:
-  StreamWalk(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr opened,
-             const DeltaStreamOptions& options);
+  // `tracking`, which outlives it, is null where no schema log follows the schema; `reading` is what the
+  // stream reads by.
+  StreamWalk(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr opened, const StreamedMetadata& reading,
+             SchemaTracking* tracking, const DeltaStreamOptions& options);
 
   const StreamGuard& guard() const { return guard_; }
 
-  // Where a batch from `from` ends: as far as the admission lets it go, and before the version `bound`;
-  // `from` itself where there is nothing new. Throws Error as CommitFeed::at and StreamGuard::admits, and
-  // DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE where the version with whose rows the stream began is gone.
+  // The commit of a version, or the next one where failOnDataLoss lets it be passed over; null where there is
+  // none yet.
+  CommitPtr commitAt(int64_t version) { return feed_.at(version); }
+
+  // Where a batch from `from` ends: as far as the admission lets it go, before the version `bound`, and at
+  // the first commit that changes what a schema log follows; `from` itself where there is nothing new. Throws
+  // Error as CommitFeed::at and StreamGuard::admits, and DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE where
+  // the version with whose rows the stream began is gone.
   DeltaSourceOffset advance(const DeltaSourceOffset& from, BatchAdmission& admission,
                             std::optional<int64_t> bound);
 
@@ -44,6 +52,10 @@ class StreamWalk {
   int64_t initialTimeMs();
   bool isExcluded(const std::string& path) const {
     return options_.exclude && options_.exclude->matches(path);
+  }
+  bool isFollowed() const { return tracking_ && tracking_->isInitialized(); }
+  bool isBarrier(const delta::CommitChanges& commit) const {
+    return isFollowed() && tracking_->isChangedBy(commit);
   }
   bool isBeyondBound(int64_t version) const { return bound_ && version >= *bound_; }
 
@@ -61,6 +73,7 @@ class StreamWalk {
   DeltaStreamOptions options_;
   std::string tableId_;
   delta::Metadata metadata_;
+  SchemaTracking* tracking_;
   StreamGuard guard_;
   CommitFeed feed_;
   delta::SnapshotPtr opened_;  // until it is known that its files are not needed

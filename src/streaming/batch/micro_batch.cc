@@ -117,6 +117,7 @@ void MicroBatchExecution::openSources() {
     context.clock = definition_.clock;
     context.queryId = checkpoint_.queryId();
     context.cancellation = &cancellation_;
+    context.settings = definition_.settings;
     context.schema = source.schema;
     ReadDefinition read;
     read.options = source.options;
@@ -124,7 +125,9 @@ void MicroBatchExecution::openSources() {
     read.userSchema = source.userSchema;
     read.timeZone = definition_.timeZone;
     read.corruptRecordColumn = source.corruptRecordColumn;
-    sources_.push_back(definition_.formats->find(source.format).openStream(read, definition_.formats->fileSystems(), context));
+    auto opened = definition_.formats->find(source.format).openStream(read, definition_.formats->fileSystems(), context);
+    for (const auto& other : sources_) opened->checkBeside(*other);
+    sources_.push_back(std::move(opened));
   }
   // Planned once; every micro-batch binds its own ranges and time.
   const LogicalPtr optimized = optimize(plan_);

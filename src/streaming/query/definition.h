@@ -33,6 +33,7 @@ struct StreamingQueryDefinition {
   // Captured from the session at start.
   std::string timeZone = "UTC";
   std::map<std::string, std::string> loggedConfiguration;  // what goes into the offset log
+  std::map<std::string, std::string> settings;             // what server and user set, for sources that have some of their own
   int64_t pollingDelayMs = 10;
   int64_t minBatchesToRetain = 100;
   int numRecentProgress = 100;
