@@ -87,8 +87,9 @@ class StateFiles {
 
   virtual StateVersions latestVersions() = 0;
 
-  // Removes files that no version from latest − minVersionsToRetain on needs, oldest first.
-  virtual void clean(int64_t minVersionsToRetain) = 0;
+  // Removes files that no version from `version` − minVersionsToRetain on needs, oldest first. `version` is the
+  // newest of this run: files ahead of it are of a life of the query that was set back.
+  virtual void clean(int64_t version, int64_t minVersionsToRetain) = 0;
 };
 
 enum class StateProvider { HdfsBacked, RocksDb };

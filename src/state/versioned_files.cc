@@ -158,7 +158,7 @@ StateVersions VersionedStateFiles::latestVersions() {
   return latest;
 }
 
-void VersionedStateFiles::clean(int64_t minVersionsToRetain) {
+void VersionedStateFiles::clean(int64_t version_, int64_t minVersionsToRetain) {
   const std::map<int64_t, Files> versions = list();
   if (versions.empty()) return;
   const int64_t oldestRetained = versions.rbegin()->first - minVersionsToRetain;

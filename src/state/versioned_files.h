@@ -19,7 +19,7 @@ class VersionedStateFiles : public StateFiles {
   void writeChanges(int64_t version, const std::vector<StateChange>& changes) final;
   void writeSnapshot(int64_t version, const StateEntries& entries) final;
   StateVersions latestVersions() final;
-  void clean(int64_t minVersionsToRetain) final;
+  void clean(int64_t version, int64_t minVersionsToRetain) final;
 
  protected:
   struct Extensions {
