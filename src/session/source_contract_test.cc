@@ -1,5 +1,5 @@
-// What every streaming source owes its query, whatever it reads: a checkpoint's offsets decide, not the options that a
-// restart comes with, and a range gives the same rows each time.
+// What every streaming source owes its query, whatever it reads: a checkpoint's offsets decide, not the
+// options that a restart comes with, and a range gives the same rows each time.
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -103,7 +103,8 @@ class FedKafka final : public Fed {
   void feed() override {
     KafkaProducer producer(broker_.bootstrapServers());
     const int number = ++number_;
-    producer.send({.topic = "rows", .partition = number % 2, .value = std::to_string(number), .timestampMs = 1000});
+    producer.send(
+        {.topic = "rows", .partition = number % 2, .value = std::to_string(number), .timestampMs = 1000});
     producer.flush();
   }
   EmbeddedBroker broker_;
@@ -126,7 +127,8 @@ class FedDelta : public Fed {
     WriteDefinition write;
     write.path = folder_ + "/t";
     write.options.set("delta.enableChangeDataFeed", "true");
-    const auto batch = formats_.find("delta").openBatchWrite(write, formats_.fileSystems(), SaveMode::Append, schema);
+    const auto batch =
+        formats_.find("delta").openBatchWrite(write, formats_.fileSystems(), SaveMode::Append, schema);
     arrow::Int64Builder builder;
     EXPECT_TRUE(builder.AppendValues(numbers).ok());
     const auto task = batch->openTask(0);
@@ -147,7 +149,8 @@ class SourceContractTest : public testing::TestWithParam<SourceCase> {
  protected:
   static void SetUpTestSuite() { ASSERT_TRUE(arrow::compute::Initialize().ok()); }
 
-  static Rows rowsOf(StreamSource& source, const std::optional<SourceOffset>& start, const SourceOffset& end) {
+  static Rows rowsOf(StreamSource& source, const std::optional<SourceOffset>& start,
+                     const SourceOffset& end) {
     Rows rows;
     ReadRequest request;
     for (int i = 0; i < source.visibleColumns(); ++i) request.columns.push_back(i);
@@ -156,7 +159,8 @@ class SourceContractTest : public testing::TestWithParam<SourceCase> {
       while (const auto batch = reader->next()) {
         for (int64_t row = 0; row < batch->num_rows(); ++row) {
           std::string text;
-          for (const auto& column : batch->columns()) text += column->GetScalar(row).ValueOrDie()->ToString() + "|";
+          for (const auto& column : batch->columns())
+            text += column->GetScalar(row).ValueOrDie()->ToString() + "|";
           rows.insert(text);
         }
       }
@@ -219,16 +223,21 @@ const Start kChanges{"readChangeFeed", "true"};
 
 INSTANTIATE_TEST_SUITE_P(
     Sources, SourceContractTest,
-    testing::Values(
-        SourceCase{"rate", make<FedRate>, options({}), options({})},
-        SourceCase{"json", make<FedJson>, options({{"latestFirst", "false"}}), options({{"latestFirst", "true"}})},
-        SourceCase{"jsonBackwards", make<FedJson>, options({{"latestFirst", "true"}}), options({{"latestFirst", "false"}})},
-        SourceCase{"kafka", make<FedKafka>, options({{"startingOffsets", "earliest"}}), options({{"startingOffsets", "latest"}})},
-        SourceCase{"kafkaLatest", make<FedKafka>, options({{"startingOffsets", "latest"}}), options({{"startingOffsets", "earliest"}})},
-        SourceCase{"deltaRows", make<FedDelta>, options({{"startingVersion", "0"}}), options({{"startingVersion", "latest"}})},
-        SourceCase{"deltaRowsLatest", make<FedDelta>, options({{"startingVersion", "latest"}}), options({})},
-        SourceCase{"deltaChanges", make<FedDelta>, options({kChanges, {"startingVersion", "0"}}),
-                   options({kChanges, {"startingVersion", "latest"}})}),
+    testing::Values(SourceCase{"rate", make<FedRate>, options({}), options({})},
+                    SourceCase{"json", make<FedJson>, options({{"latestFirst", "false"}}),
+                               options({{"latestFirst", "true"}})},
+                    SourceCase{"jsonBackwards", make<FedJson>, options({{"latestFirst", "true"}}),
+                               options({{"latestFirst", "false"}})},
+                    SourceCase{"kafka", make<FedKafka>, options({{"startingOffsets", "earliest"}}),
+                               options({{"startingOffsets", "latest"}})},
+                    SourceCase{"kafkaLatest", make<FedKafka>, options({{"startingOffsets", "latest"}}),
+                               options({{"startingOffsets", "earliest"}})},
+                    SourceCase{"deltaRows", make<FedDelta>, options({{"startingVersion", "0"}}),
+                               options({{"startingVersion", "latest"}})},
+                    SourceCase{"deltaRowsLatest", make<FedDelta>, options({{"startingVersion", "latest"}}),
+                               options({})},
+                    SourceCase{"deltaChanges", make<FedDelta>, options({kChanges, {"startingVersion", "0"}}),
+                               options({kChanges, {"startingVersion", "latest"}})}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

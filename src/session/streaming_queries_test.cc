@@ -10,10 +10,11 @@ using namespace query_test;
 
 class StreamingQueriesTest : public StatefulQueryTest {
  protected:
-  StreamingQueryDefinition query(const std::string& name = "q", const std::string& checkpoint = "/checkpoint") {
+  StreamingQueryDefinition query(const std::string& name = "q",
+                                 const std::string& checkpoint = "/checkpoint") {
     const LogicalPtr events = rawEvents();
-    auto made = definition(std::make_shared<LogicalDeduplicate>(std::vector{events->output()[1]}, events), OutputMode::Append,
-                           {Trigger::Kind::ProcessingTime, 5});
+    auto made = definition(std::make_shared<LogicalDeduplicate>(std::vector{events->output()[1]}, events),
+                           OutputMode::Append, {Trigger::Kind::ProcessingTime, 5});
     made.name = name;
     made.checkpoint.path = checkpoint;
     return made;
@@ -55,7 +56,8 @@ TEST_P(StreamingQueriesTest, OrTheNewerRunIsRefused) {
 
 TEST_P(StreamingQueriesTest, ANameIsOnceInASession) {
   const auto first = queries_.start("one", query("q", "/first"), true);
-  EXPECT_EQ(conditionOf([&] { queries_.start("one", query("q", "/second"), true); }), "CONCURRENT_QUERY.NAME");
+  EXPECT_EQ(conditionOf([&] { queries_.start("one", query("q", "/second"), true); }),
+            "CONCURRENT_QUERY.NAME");
   EXPECT_TRUE(queries_.start("two", query("q", "/second"), true)->isActive());
   EXPECT_TRUE(first->isActive());
   first->stop();

@@ -1,13 +1,16 @@
 // What others leave behind, take away or damage while state lies on disk.
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <random>
+#include <utility>
 
 #include "common/fault_points.h"
 #include "state/rocksdb_snapshot.h"
 #include "state/state_files_test_support.h"
 #include "state/zip_archive.h"
 #include "storage/fault_file_system.h"
+#include "storage/temporary_names.h"
 
 namespace thalweg {
 namespace {
@@ -58,7 +61,8 @@ class StateFaultsTest : public StateFilesTest {
   }
   // The checksums that Spark 4.1 and its Hadoop client keep of a file.
   void addChecksums(const fs::path& path) const {
-    for (const std::string& name : {"." + nameOf(path) + ".crc", nameOf(path) + ".crc", "." + nameOf(path) + ".crc.crc"})
+    for (const std::string& name :
+         {"." + nameOf(path) + ".crc", nameOf(path) + ".crc", "." + nameOf(path) + ".crc.crc"})
       std::ofstream(folder() / name) << "stale";
   }
 };
@@ -151,6 +155,20 @@ TEST_P(StateFaultsTest, CleaningCountsFromTheVersionOfItsOwner) {
   EXPECT_FALSE(fs::exists(snapshot(2)));
 }
 
+// A killed writer's files stay a day, in case that it is not dead.
+TEST_P(StateFaultsTest, CleaningTakesWhatKilledWritersLeft) {
+  const auto files = open();
+  writeVersions(*files, 2);
+  const fs::path old = folder() / temporaryNameFor(nameOf(changes(2))),
+                 young = folder() / temporaryNameFor(nameOf(changes(2)));
+  for (const fs::path& path : {old, young}) std::ofstream(path) << "half";
+  fs::last_write_time(old, fs::last_write_time(old) - std::chrono::hours(25));
+  files->clean(2, 100);
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(young));
+  EXPECT_EQ(loadState(*files, 2), byVersion_[2]);
+}
+
 TEST_P(StateFaultsTest, OneReadThatFailsIsGoneRoundAndManyNameAFile) {
   const auto faulty = std::make_shared<FaultFileSystem>(fileSystem_);
   fileSystem_ = faulty;
@@ -167,11 +185,13 @@ TEST_P(StateFaultsTest, OneReadThatFailsIsGoneRoundAndManyNameAFile) {
       for (int64_t k = 1; k <= numReads; ++k) {
         faulty->clear();
         faulty->inject({FileOperation::Read, k, errorNumber, 1, false});
-        EXPECT_EQ(loadState(*files, version), byVersion_[version]) << "read " << k << " of version " << version;
+        EXPECT_EQ(loadState(*files, version), byVersion_[version])
+            << "read " << k << " of version " << version;
         faulty->clear();
         faulty->inject({FileOperation::Read, k, errorNumber, 1000, false});
         const std::string condition = conditionOf([&] { loadState(*files, version); });
-        EXPECT_TRUE(condition.starts_with("CANNOT_LOAD_STATE_STORE") && !condition.ends_with("without the file"))
+        EXPECT_TRUE(condition.starts_with("CANNOT_LOAD_STATE_STORE") &&
+                    !condition.ends_with("without the file"))
             << condition << ", read " << k;
       }
     }
@@ -287,6 +307,7 @@ class SharedDataFilesTest : public StateFilesTest {
     writeZip(6, {"b", "c"});
     for (const char* name : {"a", "b", "c", "old"})
       fs::last_write_time(dataFile(name), fs::last_write_time(snapshot(6)) - std::chrono::hours(1));
+    fs::last_write_time(dataFile("young"), fs::last_write_time(snapshot(6)) + std::chrono::seconds(1));
   }
   fs::path dataFile(const std::string& name) const { return folder() / "SSTs" / (name + ".sst"); }
   void writeZip(int64_t version, const std::vector<std::string>& names) const {
@@ -347,7 +368,8 @@ TEST_P(SharedDataFilesTest, ARepeatedSnapshotTakesNothingFromTheAttemptThatFaile
   EXPECT_EQ(loadState(*files_, 3), state);
 }
 
-INSTANTIATE_TEST_SUITE_P(Providers, SharedDataFilesTest, ::testing::Values(StateProvider::RocksDb), providerName);
+INSTANTIATE_TEST_SUITE_P(Providers, SharedDataFilesTest, ::testing::Values(StateProvider::RocksDb),
+                         providerName);
 
 }  // namespace
 }  // namespace thalweg

@@ -64,9 +64,9 @@ TEST_P(StateFilesTest, ZstdIsReadAndWritten) {
 }
 
 TEST_P(StateFilesTest, AReplayReplacesItsFiles) {
-  const auto files = open();
-  files->writeChanges(1, putsOf({{row(1), row(1)}}));
+  open()->writeChanges(1, putsOf({{row(1), row(1)}}));
   std::ofstream(folder() / ("." + changes(1).filename().string() + ".crc")) << "stale";
+  const auto files = open();
   files->writeSnapshot(1, entriesOf({{row(1), row(1)}}));
   files->writeChanges(1, putsOf({{row(2), row(2)}}));
   files->writeSnapshot(1, entriesOf({{row(2), row(2)}}));

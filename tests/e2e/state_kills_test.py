@@ -339,7 +339,7 @@ class Round:
         client = harness.FORK.Process(target=run_query, daemon=True,
                                       args=(server.url, self.shape, self.folder, trigger, bounded, self.provider, started))
         client.start()
-        assert started.wait(30), "the query did not start"
+        assert started.wait(120), "the query did not start"
         return client
 
     def kill_once(self):

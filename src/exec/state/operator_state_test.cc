@@ -63,7 +63,8 @@ class OperatorStateTest : public ::testing::TestWithParam<StateProvider> {
     StateContext context;
     context.fileSystem = makeLocalFileSystem();
     context.stateFolder = folder_.path() + "/state";
-    context.configuration["spark.sql.streaming.stateStore.providerClass"] = stateProviderClassName(GetParam());
+    context.configuration["spark.sql.streaming.stateStore.providerClass"] =
+        stateProviderClassName(GetParam());
     context.numPartitions = 2;
     context.temporaryFolder = folder_.path() + "/tmp";
     context.pool = &pool_;
@@ -135,7 +136,9 @@ TEST_P(OperatorStateTest, ALoadForgetsWhatWasNotCommitted) {
 
 INSTANTIATE_TEST_SUITE_P(Providers, OperatorStateTest,
                          ::testing::Values(StateProvider::HdfsBacked, StateProvider::RocksDb),
-                         [](const auto& info) { return info.param == StateProvider::RocksDb ? "RocksDb" : "Hdfs"; });
+                         [](const auto& info) {
+                           return info.param == StateProvider::RocksDb ? "RocksDb" : "Hdfs";
+                         });
 
 }  // namespace
 }  // namespace thalweg

@@ -1,4 +1,5 @@
-// Two runs of one query that both repeat the batch that a crash left open: neither writes its offsets, so both run it.
+// Two runs of one query that both repeat the batch that a crash left open: neither writes its offsets, so
+// both run it.
 #include <chrono>
 #include <thread>
 
@@ -14,10 +15,12 @@ class TwoRunsTest : public StatefulQueryTest {
  protected:
   LogicalPtr counts() {
     const LogicalPtr child = rawEvents();
-    return makeAggregate({child->output()[1]}, {child->output()[1], named(call("count", {Literal::of(1)}), "n")}, child);
+    return makeAggregate({child->output()[1]},
+                         {child->output()[1], named(call("count", {Literal::of(1)}), "n")}, child);
   }
   static bool hasOne(const StreamingQuery& query, const std::string& condition) {
-    return query.exception() && query.exception()->cause() && query.exception()->cause()->condition() == condition;
+    return query.exception() && query.exception()->cause() &&
+           query.exception()->cause()->condition() == condition;
   }
 };
 
@@ -29,8 +32,10 @@ TEST_P(TwoRunsTest, OneOfTwoThatRepeatABatchLosesAndNothingIsCountedTwice) {
     armFaultPoint(std::string(point) + "=error");
     EXPECT_THROW(runAvailableNow(counts(), OutputMode::Complete), Error);
     armFaultPoint("");
-    const auto first = StreamingQuery::start(definition(counts(), OutputMode::Complete, {Trigger::Kind::ProcessingTime, 5}));
-    const auto second = StreamingQuery::start(definition(counts(), OutputMode::Complete, {Trigger::Kind::ProcessingTime, 5}));
+    const auto first =
+        StreamingQuery::start(definition(counts(), OutputMode::Complete, {Trigger::Kind::ProcessingTime, 5}));
+    const auto second =
+        StreamingQuery::start(definition(counts(), OutputMode::Complete, {Trigger::Kind::ProcessingTime, 5}));
     for (int i = 0; i < 1000 && first->isActive() && second->isActive(); ++i) {
       // Where one was done with the batch before the other began, they meet at the next one.
       if (i == 50) feed_->add({{number++, "c"}});
