@@ -34,8 +34,7 @@ void HdfsStateFiles::readChanges(const std::string& path, StateReceiver& receive
     readPlainRecords(
         *openCompressed(path), [&](const StateChange& change) { receiver.apply(trimmed(change)); }, &fault);
   } catch (const Error& error) {
-    if (error.condition() != "STATE_STORE_CHECKPOINT_CORRUPT") throw;
-    throw unusableStateFile(conditionOf(fault, false), path, error.text());
+    throwForFile(error, conditionOf(fault, false), path);
   }
 }
 
@@ -51,8 +50,7 @@ void HdfsStateFiles::readSnapshot(const std::string& path, StateReceiver& receiv
     };
     readPlainRecords(*openCompressed(path), apply, &fault);
   } catch (const Error& error) {
-    if (error.condition() != "STATE_STORE_CHECKPOINT_CORRUPT") throw;
-    throw unusableStateFile(conditionOf(fault, true), path, error.text());
+    throwForFile(error, conditionOf(fault, true), path);
   }
 }
 

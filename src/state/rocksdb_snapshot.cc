@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -15,7 +16,7 @@
 #include "common/error.h"
 #include "common/uuid.h"
 #include "state/zip_archive.h"
-#include "types/arrow_result.h"
+#include "storage/storage_error.h"
 
 namespace thalweg {
 namespace {
@@ -74,7 +75,9 @@ void copyToLocal(FileSystem& fileSystem, const std::string& path, const fs::path
   if (file < 0) throwUnwritable(target);
   try {
     for (int64_t position = 0;;) {
-      const auto piece = valueOrThrow(input->ReadAt(position, kCopyBytes));
+      const auto read = input->ReadAt(position, kCopyBytes);
+      throwIfStorageFailed(read.status(), "read", path);
+      const std::shared_ptr<arrow::Buffer>& piece = *read;
       if (piece->size() == 0) break;
       writeAll(file, piece->data(), piece->size(), target);
       position += piece->size();
@@ -93,23 +96,42 @@ bool linkTo(const std::string& path, const fs::path& link) {
   return false;
 }
 
-void putLocal(FileSystem& fileSystem, const fs::path& source, const std::string& path) {
-  std::ifstream in(source, std::ios::binary);
-  const auto output = fileSystem.openOutput(path);
-  std::string piece(kCopyBytes, '\0');
-  while (in) {
-    in.read(piece.data(), kCopyBytes);
-    throwIfFailed(output->Write(piece.data(), in.gcount()));
-  }
-  if (!in.eof())
-    throw Error("STORAGE_FAILURE", "The file " + source.string() + " could not be read.",
-                {{"path", source.string()}});
-  throwIfFailed(output->Close());
+[[noreturn]] void throwUnreadable(const fs::path& path) {
+  throw Error("STORAGE_FAILURE", "The file " + path.string() + " could not be read.",
+              {{"path", path.string()}});
 }
 
-std::string readLocal(const fs::path& path) {
+int64_t sizeOf(const fs::path& path) {
+  std::error_code failure;
+  const auto size = fs::file_size(path, failure);
+  if (failure) throwUnreadable(path);
+  return static_cast<int64_t>(size);
+}
+
+// Hands all bytes of a file to `take`, and checks that they are as many as the file has: what is published of
+// it is not read again before a restart.
+template <typename Take>
+int64_t readLocal(const fs::path& path, const Take& take) {
+  const int64_t size = sizeOf(path);
   std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
+  std::string piece(static_cast<size_t>(std::min(size, kCopyBytes)), '\0');
+  int64_t done = 0;
+  while (in && done < size) {
+    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    take(std::string_view(piece.data(), static_cast<size_t>(in.gcount())));
+    done += in.gcount();
+  }
+  if (done != size) throwUnreadable(path);
+  return size;
+}
+
+int64_t putLocal(FileSystem& fileSystem, const fs::path& source, const std::string& path) {
+  const auto output = fileSystem.openOutput(path);
+  const int64_t size = readLocal(source, [&](std::string_view bytes) {
+    throwIfStorageFailed(output->Write(bytes.data(), static_cast<int64_t>(bytes.size())), "write", path);
+  });
+  throwIfStorageFailed(output->Close(), "close", path);
+  return size;
 }
 
 }  // namespace
@@ -202,14 +224,16 @@ std::string packSnapshot(FileSystem& fileSystem, const std::string& storeFolder,
   for (const fs::directory_entry& entry : fs::directory_iterator(source)) {
     const std::string name = entry.path().filename().string();
     if (entry.path().extension() == ".sst") {
-      SnapshotMetadata::DataFile file{name, entry.path().stem().string() + "-" + randomUuid() + ".sst",
-                                      static_cast<int64_t>(entry.file_size())};
-      putLocal(fileSystem, entry.path(), dataFilePath(storeFolder, file.storedName));
+      SnapshotMetadata::DataFile file{name, entry.path().stem().string() + "-" + randomUuid() + ".sst"};
+      file.sizeBytes = putLocal(fileSystem, entry.path(), dataFilePath(storeFolder, file.storedName));
       metadata.dataFiles.push_back(std::move(file));
     } else if (name == "CURRENT" || name.starts_with("MANIFEST-") || name.starts_with("OPTIONS-")) {
-      entries[name] = readLocal(entry.path());
+      std::string& contents = entries[name];
+      readLocal(entry.path(), [&](std::string_view bytes) { contents += bytes; });
+      if (contents.empty()) throwUnreadable(entry.path());
     }
   }
+  if (!entries.contains("CURRENT")) throwUnreadable(fs::path(source) / "CURRENT");
   entries[std::string(kMetadataName)] = formatSnapshotMetadata(metadata);
   return writeZip(entries);
 }

@@ -37,7 +37,8 @@ void unpackSnapshot(FileSystem& fileSystem, const std::string& storeFolder, cons
                     const std::string& target);
 
 // The other way: puts the data files of `source`, a checkpoint of a SortedStore, durably below SSTs/ under
-// new names and returns the contents of the zip file.
+// new names and returns the contents of the zip file. Throws Error STORAGE_FAILURE, also where a file of
+// `source` cannot be read whole.
 std::string packSnapshot(FileSystem& fileSystem, const std::string& storeFolder, const std::string& source,
                          int64_t numKeys);
 

@@ -67,5 +67,33 @@ TEST_F(RocksDbSnapshotTest, WhatIsInTheFolderAlreadyIsNotWrittenThrough) {
   EXPECT_EQ(contentsOf(store() / "SSTs" / "b.sst"), kContents);
 }
 
+// Nobody reads a snapshot between its publication and a restart: what goes into it must have been read.
+TEST_F(RocksDbSnapshotTest, WhatCannotBeReadIsNotPublished) {
+  const auto pack = [&] {
+    try {
+      packSnapshot(*makeLocalFileSystem(), store().string(), target().string(), 1);
+      return std::string("packed");
+    } catch (const Error& error) {
+      return error.condition();
+    }
+  };
+  std::ofstream(target() / "MANIFEST-000005") << "manifest";
+  std::ofstream(target() / "CURRENT") << "MANIFEST-000005\n";
+  std::ofstream(target() / "000008.sst") << kContents;
+  EXPECT_EQ(pack(), "packed");
+  fs::remove(target() / "CURRENT");
+  fs::create_directory(target() / "CURRENT");
+  EXPECT_EQ(pack(), "STORAGE_FAILURE");
+  fs::remove(target() / "CURRENT");
+  std::ofstream(target() / "CURRENT");
+  EXPECT_EQ(pack(), "STORAGE_FAILURE");
+  fs::remove(target() / "CURRENT");
+  EXPECT_EQ(pack(), "STORAGE_FAILURE");
+  std::ofstream(target() / "CURRENT") << "MANIFEST-000005\n";
+  fs::remove(target() / "000008.sst");
+  fs::create_directory(target() / "000008.sst");
+  EXPECT_EQ(pack(), "STORAGE_FAILURE");
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -170,8 +170,7 @@ void RocksDbStateFiles::readChanges(const std::string& path, StateReceiver& rece
     readChangelog(*openCompressed(path),
                   [&](const StateChange& change) { receiver.apply(plainChange(change, &scratch)); });
   } catch (const Error& error) {
-    if (error.condition() != "STATE_STORE_CHECKPOINT_CORRUPT") throw;
-    throw unusableStateFile("CANNOT_LOAD_STATE_STORE.UNCATEGORIZED", path, error.text());
+    throwForFile(error, "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED", path);
   }
 }
 
@@ -191,9 +190,7 @@ void RocksDbStateFiles::readSnapshot(const std::string& path, StateReceiver& rec
   } catch (const Error& error) {
     // RocksDB's own complaints come as failures of storage: a damaged file looks the same as a disk that
     // cannot be read, and for both an older snapshot is worth a try.
-    if (error.condition() != "STATE_STORE_CHECKPOINT_CORRUPT" && error.condition() != "STORAGE_FAILURE")
-      throw;
-    throw unusableStateFile("CANNOT_LOAD_STATE_STORE.UNCATEGORIZED", path, error.text());
+    throwForFile(error, "CANNOT_LOAD_STATE_STORE.UNCATEGORIZED", path);
   }
 }
 

@@ -13,7 +13,7 @@
 
 #include "common/error.h"
 #include "common/options.h"
-#include "types/arrow_result.h"
+#include "storage/storage_error.h"
 
 namespace thalweg {
 namespace {
@@ -252,11 +252,14 @@ std::string StateCompressor::finish() {
 }
 
 std::unique_ptr<StateDecompressor> openStateDecompressor(StateCodec codec,
-                                                         std::shared_ptr<arrow::io::RandomAccessFile> file) {
+                                                         std::shared_ptr<arrow::io::RandomAccessFile> file,
+                                                         std::string path) {
   auto position = std::make_shared<int64_t>(0);
   auto buffer = std::make_shared<std::shared_ptr<arrow::Buffer>>();
-  return make(codec, [file, position, buffer]() -> std::string_view {
-    *buffer = valueOrThrow(file->ReadAt(*position, kReadBytes));
+  return make(codec, [file, position, buffer, path = std::move(path)]() -> std::string_view {
+    auto piece = file->ReadAt(*position, kReadBytes);
+    throwIfStorageFailed(piece.status(), "read", path);
+    *buffer = *std::move(piece);
     *position += (*buffer)->size();
     return {reinterpret_cast<const char*>((*buffer)->data()), static_cast<size_t>((*buffer)->size())};
   });

@@ -47,8 +47,10 @@ class StateDecompressor {
   virtual std::string_view next() = 0;
 };
 
+// Over the file at `path`; next() then also throws Error STORAGE_FAILURE, naming it.
 std::unique_ptr<StateDecompressor> openStateDecompressor(StateCodec codec,
-                                                         std::shared_ptr<arrow::io::RandomAccessFile> file);
+                                                         std::shared_ptr<arrow::io::RandomAccessFile> file,
+                                                         std::string path);
 // Over bytes in memory, which must outlive it.
 std::unique_ptr<StateDecompressor> openStateDecompressor(StateCodec codec, std::string_view bytes);
 

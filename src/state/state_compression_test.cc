@@ -42,5 +42,14 @@ TEST(StateCompressionTest, ContentsThatFillTheBufferExactlyAreWhole) {
   }
 }
 
+// Spark 4.2 writes frames without a checksum (its first bytes: 28b52ffd 00 48), so a flipped byte of a value may go
+// unnoticed with this codec.
+TEST(StateCompressionTest, ZstdFramesAreAsSparks) {
+  StateCompressor compressor(StateCodec::Zstd);
+  compressor.append(noise(1000));
+  const std::string file = compressor.finish();
+  EXPECT_EQ(file.substr(0, 5), std::string("\x28\xb5\x2f\xfd\0", 5));
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -66,19 +66,20 @@ struct StateFormat {
 };
 
 // Files of one store. One owner writes (the checkpoint's lock is the caller's); its calls come one at a time,
-// from any thread. Failures of the store's disk throw Error STORAGE_FAILURE; files that cannot be used throw
-// Error CANNOT_LOAD_STATE_STORE.* naming the file.
+// from any thread. Others may load meanwhile. Files that cannot be read or used throw Error
+// CANNOT_LOAD_STATE_STORE.* naming the file; other failures of the store's disk throw Error STORAGE_FAILURE.
 class StateFiles {
  public:
   virtual ~StateFiles() = default;
 
   // Hands the state of `version` to `receiver`: the newest usable snapshot not after it, then the changes
-  // since. A snapshot that is damaged or incomplete is passed over when older files suffice.
+  // since. A snapshot that is damaged, incomplete, unreadable or gone is passed over when older files
+  // suffice; where none do, and the folder has changed since it was listed, all begins anew.
   virtual StateLoad load(int64_t version, StateReceiver& receiver) = 0;
 
-  // Writes the file that leads from version − 1 to `version`: durable, whole or not at all, replacing what an
-  // earlier attempt at the batch wrote. Every version needs its file, without changes too. Fault points
-  // stateChanges.before and .after.
+  // Writes the file that leads from version − 1 to `version`: durable, whole or not at all, replacing all
+  // that an earlier attempt at the batch left of the version (its snapshot too) before this object loaded.
+  // Every version needs its file, without changes too. Fault points stateChanges.before and .after.
   virtual void writeChanges(int64_t version, const std::vector<StateChange>& changes) = 0;
 
   // Writes all entries of `version` as a snapshot; as durable, and as replaceable, as writeChanges. An empty
@@ -87,8 +88,10 @@ class StateFiles {
 
   virtual StateVersions latestVersions() = 0;
 
-  // Removes files that no version from latest − minVersionsToRetain on needs, oldest first.
-  virtual void clean(int64_t minVersionsToRetain) = 0;
+  // Removes files that no version from `version` − minVersionsToRetain on needs, oldest first. `version` is
+  // the newest of this run: files ahead of it are of a life of the query that was set back. Files that killed
+  // writers left unfinished go too, a day later.
+  virtual void clean(int64_t version, int64_t minVersionsToRetain) = 0;
 };
 
 enum class StateProvider { HdfsBacked, RocksDb };

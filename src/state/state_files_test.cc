@@ -1,87 +1,13 @@
 #include "state/state_files.h"
 
 #include <cerrno>
-#include <fstream>
 
-#include <gtest/gtest.h>
-
-#include "common/error.h"
 #include "common/fault_points.h"
-#include "state/test_support.h"
+#include "state/state_files_test_support.h"
 #include "storage/fault_file_system.h"
-#include "types/ddl.h"
 
 namespace thalweg {
 namespace {
-
-namespace fs = std::filesystem;
-
-// A row of one BIGINT column, and so a key or value of the tests' schema.
-std::string row(int64_t value) {
-  std::string bytes(16, '\0');
-  std::memcpy(bytes.data() + 8, &value, 8);
-  return bytes;
-}
-
-std::string conditionOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.condition() + (error.text().find("/state/") != std::string::npos ? "" : " without the file");
-  }
-  return "no error";
-}
-
-class StateFilesTest : public ::testing::TestWithParam<StateProvider> {
- protected:
-  std::unique_ptr<StateFiles> open(std::string codec = "lz4") const {
-    StateFormat format;
-    format.keySchema = parseSchemaDdl("k BIGINT");
-    format.codec = std::move(codec);
-    return openStateFiles(GetParam(), fileSystem_, {root_.path() + "/state", 3, 1, "default"}, format,
-                          root_.path() + "/tmp");
-  }
-  fs::path folder() const { return fs::path(root_.path()) / "state" / "3" / "1"; }
-  bool hdfs() const { return GetParam() == StateProvider::HdfsBacked; }
-  fs::path changes(int64_t version) const {
-    return folder() / (std::to_string(version) + (hdfs() ? ".delta" : ".changelog"));
-  }
-  fs::path snapshot(int64_t version) const {
-    return folder() / (std::to_string(version) + (hdfs() ? ".snapshot" : ".zip"));
-  }
-  size_t numDataFiles() const {
-    if (!fs::exists(folder() / "SSTs")) return 0;
-    return static_cast<size_t>(
-        std::distance(fs::directory_iterator(folder() / "SSTs"), fs::directory_iterator()));
-  }
-
-  // Versions 1 to last: each puts its own number, and each third removes its predecessor's.
-  StateMap writeVersions(StateFiles& files, int64_t last) {
-    StateMap state;
-    for (int64_t version = 1; version <= last; ++version) {
-      const std::string key = row(version), value = row(version * 10), previous = row(version - 1);
-      std::vector<StateChange> list = {{StateChange::Kind::Put, key, value}};
-      state[key] = value;
-      if (version % 3 == 0) {
-        list.push_back({StateChange::Kind::Remove, previous, {}});
-        state.erase(previous);
-      }
-      files.writeChanges(version, list);
-      byVersion_[version] = state;
-    }
-    return state;
-  }
-
-  static void damage(const fs::path& path) {
-    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(static_cast<std::streamoff>(fs::file_size(path) / 2));
-    file.write("\xA5\x5A\xA5\x5A\xA5\x5A\xA5\x5A", 8);
-  }
-
-  TestFolder root_;
-  std::shared_ptr<FileSystem> fileSystem_ = makeLocalFileSystem();
-  std::map<int64_t, StateMap> byVersion_;
-};
 
 TEST_P(StateFilesTest, VersionsAreTheirChangesInOrder) {
   const auto files = open();
@@ -138,9 +64,9 @@ TEST_P(StateFilesTest, ZstdIsReadAndWritten) {
 }
 
 TEST_P(StateFilesTest, AReplayReplacesItsFiles) {
-  const auto files = open();
-  files->writeChanges(1, putsOf({{row(1), row(1)}}));
+  open()->writeChanges(1, putsOf({{row(1), row(1)}}));
   std::ofstream(folder() / ("." + changes(1).filename().string() + ".crc")) << "stale";
+  const auto files = open();
   files->writeSnapshot(1, entriesOf({{row(1), row(1)}}));
   files->writeChanges(1, putsOf({{row(2), row(2)}}));
   files->writeSnapshot(1, entriesOf({{row(2), row(2)}}));
@@ -202,16 +128,16 @@ TEST_P(StateFilesTest, CleaningKeepsWhatRetainedVersionsNeed) {
   const auto files = open();
   writeVersions(*files, 12);
   for (const int64_t version : {3, 6, 9}) files->writeSnapshot(version, entriesOf(byVersion_[version]));
-  files->clean(100);
+  files->clean(12, 100);
   EXPECT_TRUE(fs::exists(changes(1)));
-  files->clean(4);  // versions 8 and later: they begin with snapshot 6
+  files->clean(12, 4);  // versions 8 and later: they begin with snapshot 6
   for (int64_t version = 8; version <= 12; ++version)
     EXPECT_EQ(loadState(*files, version), byVersion_[version]) << version;
   EXPECT_FALSE(fs::exists(snapshot(3)));
   EXPECT_FALSE(fs::exists(changes(5)));
   EXPECT_TRUE(fs::exists(snapshot(6)));
   if (!hdfs()) EXPECT_EQ(numDataFiles(), 2u) << "those of snapshots 6 and 9";
-  files->clean(0);
+  files->clean(12, 0);
   EXPECT_EQ(loadState(*files, 12), byVersion_[12]);
   if (!hdfs()) EXPECT_EQ(numDataFiles(), 1u);
 }
@@ -269,11 +195,7 @@ TEST_P(StateFilesTest, ForeignFilesInTheFolderAreLeftAlone) {
   EXPECT_EQ(loadState(*files, 2), byVersion_[2]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Providers, StateFilesTest,
-                         ::testing::Values(StateProvider::HdfsBacked, StateProvider::RocksDb),
-                         [](const auto& info) {
-                           return info.param == StateProvider::RocksDb ? "RocksDb" : "Hdfs";
-                         });
+INSTANTIATE_TEST_SUITE_P(Providers, StateFilesTest, bothProviders(), providerName);
 
 TEST(StateProviderNames, AreSparksClassNames) {
   for (const StateProvider provider : {StateProvider::HdfsBacked, StateProvider::RocksDb}) {

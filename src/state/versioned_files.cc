@@ -1,14 +1,17 @@
 #include "state/versioned_files.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
 
 #include <arrow/io/interfaces.h>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/fault_points.h"
 #include "common/logging.h"
+#include "storage/temporary_names.h"
 
 namespace thalweg {
 namespace {
@@ -20,6 +23,25 @@ std::optional<int64_t> versionOf(std::string_view stem) {
   if (error != std::errc() || version <= 0) return std::nullopt;
   if (end != stem.data() + stem.size() && *end != '_') return std::nullopt;
   return version;
+}
+
+// Listings that a load takes when files go while it reads them. Each new one begins with a snapshot that the
+// clean-up has just kept.
+constexpr int kMostListings = 5;
+
+// A name without what makes it a checksum's: "7.delta" of ".7.delta.crc", "7.delta.crc" and
+// ".7.delta.crc.crc".
+std::string_view checkedName(std::string_view name) {
+  constexpr std::string_view kChecksum = ".crc";
+  const bool hidden = name.starts_with('.');
+  std::string_view checked = hidden ? name.substr(1) : name;
+  while (checked.ends_with(kChecksum)) checked.remove_suffix(kChecksum.size());
+  // Other hidden files are not of the state.
+  return hidden && !name.ends_with(kChecksum) ? std::string_view() : checked;
+}
+
+std::string_view nameOf(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
 }
 
 // Passes on what it receives and counts its bytes.
@@ -47,6 +69,13 @@ Error unusableStateFile(const std::string& condition, const std::string& path, c
                {{"fileToRead", path}});
 }
 
+void throwForFile(const Error& error, const std::string& condition, const std::string& path) {
+  for (const char* blame : {"STATE_STORE_CHECKPOINT_CORRUPT", "STORAGE_FAILURE", "PATH_NOT_FOUND"}) {
+    if (error.condition() == blame) throw unusableStateFile(condition, path, error.text()).withCause(error);
+  }
+  throw error;
+}
+
 VersionedStateFiles::VersionedStateFiles(std::shared_ptr<FileSystem> fileSystem, StateStoreId id,
                                          StateFormat format, Extensions extensions)
     : fileSystem_(std::move(fileSystem)),
@@ -55,10 +84,10 @@ VersionedStateFiles::VersionedStateFiles(std::shared_ptr<FileSystem> fileSystem,
       extensions_(std::move(extensions)),
       codec_(stateCodecOf(format_.codec)) {}
 
-std::map<int64_t, VersionedStateFiles::Files> VersionedStateFiles::list() const {
-  std::map<int64_t, Files> versions;
-  for (const FileInfo& file : fileSystem_->list(folder_)) {
-    const std::string_view name = file.name();
+VersionedStateFiles::Versions VersionedStateFiles::versionsIn(const std::vector<FileInfo>& entries) const {
+  Versions versions;
+  for (const FileInfo& file : entries) {
+    const std::string_view name = checkedName(file.name());
     const size_t dot = name.rfind('.');
     if (file.isDirectory || dot == std::string_view::npos) continue;
     const std::string_view extension = name.substr(dot + 1);
@@ -66,11 +95,18 @@ std::map<int64_t, VersionedStateFiles::Files> VersionedStateFiles::list() const 
     const std::optional<int64_t> version = versionOf(name.substr(0, dot));
     if (!version) continue;
     Files& files = versions[*version];
+    files.all.push_back(file.path);
+    if (name.size() != file.name().size()) continue;
     std::string& path = extension == extensions_.changes ? files.changes : files.snapshot;
     if (!path.empty()) files.ambiguous = true;
     path = file.path;
   }
   return versions;
+}
+
+VersionedStateFiles::Versions& VersionedStateFiles::ahead() {
+  if (!ahead_) ahead_ = list();
+  return *ahead_;
 }
 
 StateLoad VersionedStateFiles::load(int64_t version, StateReceiver& receiver) {
@@ -79,13 +115,28 @@ StateLoad VersionedStateFiles::load(int64_t version, StateReceiver& receiver) {
                 "A state's version cannot be " + std::to_string(version) + ".",
                 {{"version", std::to_string(version)}});
   }
-  const std::map<int64_t, Files> files = list();
+  Versions files = list();
+  for (int listing = 1;; ++listing) {
+    std::optional<Error> failure;
+    if (const auto loaded = loadListed(version, files, receiver, &failure)) {
+      ahead_.emplace(files.lower_bound(version), files.end());
+      return *loaded;
+    }
+    // A reader is not the owner, whose clean-up may have taken a file since it was listed.
+    Versions again = list();
+    if (listing == kMostListings || again == files) throw *failure;
+    files = std::move(again);
+  }
+}
+
+std::optional<StateLoad> VersionedStateFiles::loadListed(int64_t version, const Versions& files,
+                                                         StateReceiver& receiver,
+                                                         std::optional<Error>* failure) {
   std::vector<int64_t> snapshots = {0};
   for (const auto& [number, found] : files) {
     if (number > version) break;
     if (!found.snapshot.empty()) snapshots.push_back(number);
   }
-  std::optional<Error> newest;  // what went wrong with the newest snapshot is what the user has to know
   int64_t numUnusable = 0;
   for (auto snapshot = snapshots.rbegin(); snapshot != snapshots.rend(); ++snapshot) {
     try {
@@ -97,15 +148,16 @@ StateLoad VersionedStateFiles::load(int64_t version, StateReceiver& receiver) {
       if (*snapshot != 0)
         logWarn("The state of version {} in {} is not loaded from snapshot {}: {}", version, folder_,
                 *snapshot, error.text());
-      if (!newest) newest = error;
+      // What went wrong with the newest snapshot is what the user has to know.
+      if (!*failure) *failure = error;
       ++numUnusable;
     }
   }
-  throw *newest;
+  return std::nullopt;
 }
 
-StateLoad VersionedStateFiles::loadFrom(int64_t snapshot, int64_t version,
-                                        const std::map<int64_t, Files>& files, StateReceiver& receiver) {
+StateLoad VersionedStateFiles::loadFrom(int64_t snapshot, int64_t version, const Versions& files,
+                                        StateReceiver& receiver) {
   const auto filesOf = [&](int64_t number) {
     const auto found = files.find(number);
     if (found != files.end() && found->second.ambiguous) {
@@ -131,22 +183,37 @@ StateLoad VersionedStateFiles::loadFrom(int64_t snapshot, int64_t version,
   return loaded;
 }
 
+// A version that is written is the state from now on: what an attempt at it left, a snapshot of another life
+// of the query above all, would be loaded in its place. What the listing of the load did not show is another
+// run's, and stays: this one has lost the checkpoint then.
 void VersionedStateFiles::writeChanges(int64_t version, const std::vector<StateChange>& changes) {
   passFaultPoint(FaultPoint::StateChangesBefore);
-  writeFile(std::to_string(version) + "." + extensions_.changes, encodeChanges(changes));
+  const std::string path = folder_ + "/" + std::to_string(version) + "." + extensions_.changes;
+  const std::string contents = encodeChanges(changes);
+  if (const auto attempt = ahead().find(version); attempt != ahead().end()) {
+    for (const std::string& old : attempt->second.all) {
+      if (old != path) fileSystem_->remove(old);
+    }
+    ahead().erase(attempt);
+  }
+  fileSystem_->writeAtomically(path, contents);
   passFaultPoint(FaultPoint::StateChangesAfter);
 }
 
 void VersionedStateFiles::writeSnapshot(int64_t version, const StateEntries& entries) {
   const std::string contents = prepareSnapshot(entries);
   passFaultPoint(FaultPoint::StateSnapshotBefore);
-  writeFile(std::to_string(version) + "." + extensions_.snapshot, contents);
+  const std::string name = std::to_string(version) + "." + extensions_.snapshot;
+  const std::string path = folder_ + "/" + name;
+  std::vector<std::string>& known = ahead()[version].all;
+  std::erase_if(known, [&](const std::string& old) {
+    if (checkedName(nameOf(old)) != name) return false;
+    if (old != path) fileSystem_->remove(old);
+    return true;
+  });
+  fileSystem_->writeAtomically(path, contents);
+  known.push_back(path);
   passFaultPoint(FaultPoint::StateSnapshotAfter);
-}
-
-void VersionedStateFiles::writeFile(const std::string& name, const std::string& contents) const {
-  fileSystem_->remove(folder_ + "/." + name + ".crc");
-  fileSystem_->writeAtomically(folder_ + "/" + name, contents);
 }
 
 StateVersions VersionedStateFiles::latestVersions() {
@@ -158,37 +225,31 @@ StateVersions VersionedStateFiles::latestVersions() {
   return latest;
 }
 
-void VersionedStateFiles::clean(int64_t minVersionsToRetain) {
-  const std::map<int64_t, Files> versions = list();
-  if (versions.empty()) return;
-  const int64_t oldestRetained = versions.rbegin()->first - minVersionsToRetain;
+void VersionedStateFiles::clean(int64_t version, int64_t minVersionsToRetain) {
+  const std::vector<FileInfo> entries = fileSystem_->list(folder_);
+  removeAbandonedFiles(*fileSystem_, entries, systemClock().nowMillis());
+  const Versions versions = versionsIn(entries);
   int64_t base = 0;  // the snapshot that the oldest retained version begins with
-  for (const auto& [version, files] : versions) {
-    if (version <= oldestRetained && !files.snapshot.empty()) base = version;
+  for (const auto& [number, files] : versions) {
+    if (number <= version - minVersionsToRetain && !files.snapshot.empty()) base = number;
   }
   if (base == 0) return;
   std::vector<std::string> removed, retained;
-  for (const auto& [version, files] : versions) {
-    if (!files.snapshot.empty()) (version < base ? removed : retained).push_back(files.snapshot);
+  for (const auto& [number, files] : versions) {
+    if (!files.snapshot.empty()) (number < base ? removed : retained).push_back(files.snapshot);
   }
   const std::vector<std::string> shared =
       removed.empty() ? std::vector<std::string>() : sharedFilesOf(removed, retained);
-  for (const auto& [version, files] : versions) {
-    if (version >= base) break;
-    if (!files.changes.empty()) removeFile(files.changes);
-    if (!files.snapshot.empty()) removeFile(files.snapshot);
+  for (const auto& [number, files] : versions) {
+    if (number >= base) break;
+    for (const std::string& path : files.all) fileSystem_->remove(path);
   }
-  for (const std::string& path : shared) removeFile(path);
-}
-
-void VersionedStateFiles::removeFile(const std::string& path) const {
-  fileSystem_->remove(path);
-  const size_t slash = path.rfind('/');
-  fileSystem_->remove(path.substr(0, slash + 1) + "." + path.substr(slash + 1) + ".crc");
+  for (const std::string& path : shared) fileSystem_->remove(path);
+  if (ahead_) ahead_->erase(ahead_->begin(), ahead_->lower_bound(base));
 }
 
 std::unique_ptr<StateDecompressor> VersionedStateFiles::openCompressed(const std::string& path) const {
-  return openStateDecompressor(codec_, fileSystem_->openInput(path));
+  return openStateDecompressor(codec_, fileSystem_->openInput(path), path);
 }
 
 }  // namespace thalweg

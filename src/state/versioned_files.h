@@ -3,7 +3,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "common/error.h"
 #include "state/state_compression.h"
@@ -19,7 +21,7 @@ class VersionedStateFiles : public StateFiles {
   void writeChanges(int64_t version, const std::vector<StateChange>& changes) final;
   void writeSnapshot(int64_t version, const StateEntries& entries) final;
   StateVersions latestVersions() final;
-  void clean(int64_t minVersionsToRetain) final;
+  void clean(int64_t version, int64_t minVersionsToRetain) final;
 
  protected:
   struct Extensions {
@@ -49,30 +51,43 @@ class VersionedStateFiles : public StateFiles {
   const StateFormat& format() const { return format_; }
   StateCodec codec() const { return codec_; }
   std::unique_ptr<StateDecompressor> openCompressed(const std::string& path) const;
-  // Removes a file and the checksum that Spark's Hadoop client may have beside it.
-  void removeFile(const std::string& path) const;
-  // Writes a file whole or not at all. Spark's Hadoop client keeps checksums in hidden neighbours and refuses
-  // a file that does not match its own: a neighbour that an earlier file left goes first.
-  void writeFile(const std::string& name, const std::string& contents) const;
 
  private:
+  // Of one version; paths, empty where there is none.
   struct Files {
-    std::string changes;  // paths, empty where there is none
+    std::string changes;
     std::string snapshot;
     bool ambiguous = false;  // several attempts' files: only the commit log knows which one counts
+    // These and their checksums: Spark's Hadoop client keeps one in a hidden neighbour (".7.delta.crc"),
+    // Spark 4.1 one of its own beside it ("7.delta.crc", which has a hidden neighbour too). Both refuse a
+    // file that does not match.
+    std::vector<std::string> all;
+    bool operator==(const Files&) const = default;
   };
-  std::map<int64_t, Files> list() const;
-  StateLoad loadFrom(int64_t snapshot, int64_t version, const std::map<int64_t, Files>& files,
-                     StateReceiver& receiver);
+  using Versions = std::map<int64_t, Files>;
+  Versions list() const { return versionsIn(fileSystem_->list(folder_)); }
+  Versions versionsIn(const std::vector<FileInfo>& entries) const;
+  // Files that the next writes may meet: of the loaded version and those ahead of it, as the load listed
+  // them, and snapshots written since.
+  Versions& ahead();
+  // None where neither the snapshots nor the changes alone give the version; `failure` then says why.
+  std::optional<StateLoad> loadListed(int64_t version, const Versions& files, StateReceiver& receiver,
+                                      std::optional<Error>* failure);
+  StateLoad loadFrom(int64_t snapshot, int64_t version, const Versions& files, StateReceiver& receiver);
 
   std::shared_ptr<FileSystem> fileSystem_;
   std::string folder_;
   StateFormat format_;
   Extensions extensions_;
   StateCodec codec_;
+  std::optional<Versions> ahead_;
 };
 
 // An Error with `condition` for a file that cannot be used, naming it and the reason.
 Error unusableStateFile(const std::string& condition, const std::string& path, const std::string& reason);
+
+// Throws what was met while a file was read: unusableStateFile where the file is to blame (what it holds, its
+// disk, or that it is gone), `error` itself otherwise.
+[[noreturn]] void throwForFile(const Error& error, const std::string& condition, const std::string& path);
 
 }  // namespace thalweg

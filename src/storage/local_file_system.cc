@@ -10,11 +10,11 @@
 #include <arrow/io/file.h>
 
 #include "common/error.h"
-#include "common/uuid.h"
 #include "storage/folder_access.h"
 #include "storage/local_file_system.h"
 #include "storage/local_output_stream.h"
 #include "storage/storage_error.h"
+#include "storage/temporary_names.h"
 #include "storage/uri_path.h"
 
 namespace thalweg {
@@ -23,13 +23,6 @@ namespace {
 std::string parentOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
-}
-
-// Hidden, in the same directory (a rename must not cross file systems), and its own: no two writers share
-// one.
-std::string temporaryNameFor(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return path.substr(0, slash + 1) + "." + path.substr(slash + 1) + "." + randomUuid() + ".tmp";
 }
 
 FileInfo infoOf(std::string path, const struct stat& status) {
@@ -55,7 +48,8 @@ class FileDescriptor {
   int descriptor_;
 };
 
-// A temporary file that goes away with its owner unless it was renamed.
+// A temporary file that goes away with its owner unless it was renamed. It lies in the same directory: a rename must not
+// cross file systems.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& target) : path_(temporaryNameFor(target)) {}

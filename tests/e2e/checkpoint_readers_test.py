@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 import changes_readers_test as readers
-from changes_readers_test import ask, delete, expect, insert, update
+import others
+from changes_readers_test import COLUMNS, ask, delete, expect, insert, update
 
 STEPS = [insert(first, first + 10) for first in range(0, 90, 10)] + [
     delete("id % 7 = 3", lambda i, v, p: i % 7 == 3),
@@ -97,17 +98,16 @@ def read_all(url, folder, out):
     spark.stop()
 
 
-def spark_goes_on(folder, out):
-    spark = readers.spark_session()
-    spark.conf.set("spark.databricks.delta.checkpoint.partSize", "3")
+def spark_goes_on(folder):
+    spark = others.spark_session({"spark.databricks.delta.checkpoint.partSize": "3"})
     found = {}
     for name in TABLES:
         table = f"delta.`{folder}/{name}`"
         for i in range(400, 406):
             spark.sql(f"INSERT INTO {table} VALUES ({i}, 'spark', 'p0')")
         spark.sql(f"DELETE FROM {table} WHERE id < 20")
-        found[name] = sorted(([row.id, row.v, row.p] for row in spark.sql(f"SELECT * FROM {table}").collect()), key=repr)
-    json.dump(found, open(out, "w"))
+        found[name] = others.spark_rows(spark, f"{folder}/{name}", COLUMNS)
+    return found
 
 
 def drop_features(url, folder, out):
@@ -172,18 +172,18 @@ def refused(spark, statement, condition):
     raise SystemExit(f"{statement} was not refused")
 
 
-def spark_sees_drops(folder, out):
-    spark = readers.spark_session()
+def spark_sees_drops(folder):
+    spark = others.spark_session()
     found = {}
     for name, (_, protocol) in DROPS.items():
         table = f"delta.`{folder}/{name}`"
         detail = spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]
         assert [detail.minReaderVersion, detail.minWriterVersion, sorted(detail.tableFeatures)] == protocol, (name, detail)
-        found[name] = sorted(([row.id, row.v, row.p] for row in spark.sql(f"SELECT * FROM {table}").collect()), key=repr)
+        found[name] = others.spark_rows(spark, f"{folder}/{name}", COLUMNS)
         spark.sql(f"INSERT INTO {table} VALUES (100, 'y', 'p')")
         assert spark.sql(f"SELECT * FROM {table}").count() == len(found[name]) + 1
     spark.sql(f"VACUUM delta.`{folder}/deletionVectors`")
-    json.dump(found, open(out, "w"))
+    return found
 
 
 def sidecars_too(folder, name, version):
@@ -195,24 +195,15 @@ def sidecars_too(folder, name, version):
     return copy
 
 
-def duckdb_reads(folder, out):
+def duckdb_reads(folder):
     readers.plain_as_of, readers.as_of = readers.as_of, sidecars_too
-    readers.duckdb_reads(folder, out)
-
-
-def ours(what, folder, *python):
-    out = folder / f"{what}.json"
-    readers.subprocess.run([*python, __file__, "INSIDE", what, str(folder), str(out)], check=True)
-    return json.loads(out.read_text())
+    return readers.duckdb_reads(folder)
 
 
 def main(program):
-    peers = os.environ.get("PEERS_DIR")
-    if not peers or not shutil.which("java") or not all(pathlib.Path(peers, venv).exists() for venv in ("v-spark42", "v-py", "v-duckdb")):
-        print("skipped: no Spark, deltalake and DuckDB in PEERS_DIR, or no Java")
-        return readers.SKIPPED
+    if not others.are_here("Spark", "deltalake", "DuckDB"):
+        return others.SKIPPED
     import harness
-    spark = (readers.SHARED / "peers" / "spark_env.sh", "python")
     with tempfile.TemporaryDirectory(prefix="thalweg-checkpoints-") as scratch:
         folder = pathlib.Path(scratch)
         server = harness.Server(program)
@@ -231,23 +222,20 @@ def main(program):
         assert names["v2json"][-1].endswith(".json") and len(list((folder / "v2json/_delta_log/_sidecars").iterdir())) > 4, names
         assert names["v2parquet"][-1].count(".") == 3 and names["v2parquet"][-1].endswith(".parquet"), names
         assert names["parts"][-1].count(".") == 4, names
-        expect("deltalake", ask(folder, "deltalake_reads", f"{peers}/v-py/bin/python"), expected)
+        expect("deltalake", ask("deltalake", "deltalake_reads", folder), expected)
         # Its reader finds no partition values under column mapping, in Spark's tables neither.
         unmapped = {key: rows for key, rows in expected.items() if not key.startswith("mapped@")}
-        expect("DuckDB", ours("duckdb_reads", folder, f"{peers}/v-duckdb/bin/python"), unmapped)
-        expect("Spark", ask(folder, "spark_reads", *spark), expected)
-        theirs = ours("spark_goes_on", folder, *spark)
+        expect("DuckDB", others.ask("DuckDB", __file__, "duckdb_reads", folder), unmapped)
+        expect("Spark", ask("Spark", "spark_reads", folder), expected)
+        theirs = others.ask("Spark", __file__, "spark_goes_on", folder)
         for name in TABLES:
             only_from_checkpoint(folder, name)
         expect("Thalweg after Spark", client(read_all, "ours.json"), theirs)
         dropped = client(drop_features, "dropped.json")
-        expect("Spark after DROP FEATURE", ours("spark_sees_drops", folder, *spark), dropped)
+        expect("Spark after DROP FEATURE", others.ask("Spark", __file__, "spark_sees_drops", folder), dropped)
         server.end()
     return 0
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "INSIDE":
-        globals()[sys.argv[2]](*sys.argv[3:5])
-        sys.exit(0)
-    sys.exit(main(sys.argv[1]))
+    sys.exit(others.inside(globals()) if others.is_inside() else main(sys.argv[1]))

@@ -14,9 +14,11 @@ RECORDS_PER_BATCH = 1_000
 FIRST_PASS = {"sourceLog.before", "sourceLog.after", "deltaCheckpoint.before", "deltaCheckpoint.after", "lastCheckpoint.before",
               "purge.before"}
 DIED_AT_FAULT_POINT = 137
-# The job keeps no state, replaces no rows and drops no table: those points are fired by src/state/state_files_test.cc,
-# src/sinks/delta/delta_upsert_test.cc and names_test.py.
-OF_OTHERS = ("stateChanges.", "stateSnapshot.", "deletionVector.", "catalogDrop.")
+# The job replaces no rows and drops no table: those points are fired by src/sinks/delta/delta_upsert_test.cc and names_test.py.
+OF_OTHERS = ("deletionVector.", "catalogDrop.")
+# At these the job is one that keeps state, once with each provider. Each partition's file passes them; snapshots come with the
+# tenth batch.
+OF_STATE = ("stateChanges.", "stateSnapshot.")
 
 
 def fault_points(header):
@@ -25,10 +27,10 @@ def fault_points(header):
     return [point for point in points if not point.startswith(OF_OTHERS)]
 
 
-def die_and_recover(program, broker, point):
+def die_and_recover(program, broker, point, state_provider=None):
     with tempfile.TemporaryDirectory(prefix="thalweg-e2e-") as folder:
-        arguments = (broker.facts["bootstrap_servers"], folder, RECORDS_PER_BATCH)
-        passes = 1 if point in FIRST_PASS else 3
+        arguments = (broker.facts["bootstrap_servers"], folder, RECORDS_PER_BATCH, state_provider)
+        passes = 20 if point.startswith("stateChanges.") else 1 if point in FIRST_PASS else 3
         server = harness.Server(program, fault=f"{point}:{passes}=exit")
         client = harness.Client(server.url, *arguments)
         try:
@@ -47,9 +49,11 @@ def die_and_recover(program, broker, point):
 def main(program, header):
     broker = harness.Broker(program, EVENTS, 4)
     failed = []
-    for point in fault_points(header):
+    jobs = [(point, provider) for point in fault_points(header)
+            for provider in (harness.STATE_PROVIDERS if point.startswith(OF_STATE) else [None])]
+    for point, provider in jobs:
         try:
-            die_and_recover(program, broker, point)
+            die_and_recover(program, broker, point, provider)
             print(f"{point}: each event once", flush=True)
         except AssertionError as problem:
             failed.append(point)

@@ -20,7 +20,10 @@ except ImportError as missing:
     print(f"skipped: the stock client is not installed ({missing}); tools/deps installs it")
     raise SystemExit(SKIPPED)
 
+STATE_PROVIDERS = [f"org.apache.spark.sql.execution.streaming.state.{name}StateStoreProvider" for name in ("HDFSBacked", "RocksDB")]
 CLICK = "user_id STRING, product_id STRING, action STRING, timestamp TIMESTAMP, price DOUBLE"
+
+
 def ends_with_us(process):
     """A test that fails must not leave processes behind: they would hold its output open."""
     atexit.register(lambda: process.poll() is None and process.kill())
@@ -74,10 +77,14 @@ def clicks_from(spark, bootstrap_servers, records_per_batch):
             .select("click.*", "partition", "offset").withColumn("ingested_at", F.current_timestamp()))
 
 
-def run_job(url, bootstrap_servers, folder, records_per_batch):
-    """The job: what Kafka has now, into folder/table. Returns when it is done; raises the query's error."""
+def run_job(url, bootstrap_servers, folder, records_per_batch, state_provider=None):
+    """The job: what Kafka has now, into folder/table. Returns when it is done; raises the query's error. With a state store
+    provider, the job remembers each record that it has seen."""
     spark = SparkSession.builder.remote(url).create()
     clicks = clicks_from(spark, bootstrap_servers, records_per_batch)
+    if state_provider:
+        spark.conf.set("spark.sql.streaming.stateStore.providerClass", state_provider)
+        clicks = clicks.dropDuplicates(["partition", "offset"])
     query = (clicks.writeStream.format("delta").option("checkpointLocation", f"{folder}/checkpoint")
              .trigger(availableNow=True).start(f"{folder}/table"))
     query.awaitTermination()

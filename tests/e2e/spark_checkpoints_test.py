@@ -1,7 +1,8 @@
 """Queries with state that Spark began go on here, to Spark's own rows: spark_checkpoints_test.py THALWEG_PROGRAM
 
 A fixture of ../shared/testdata/spark-checkpoints is cut after one of Spark's runs; the runs after it are made here, over the same
-input files, and the table, the state's size and the late rows must become what Spark's own continuation made them."""
+input files, and the table, the state's size and the late rows must become what Spark's own continuation made them. Some are cut
+inside of a batch: Spark has written its state, a snapshot or a change file, and not committed it; we repeat the batch."""
 import json
 import os
 import pathlib
@@ -40,9 +41,14 @@ def joined(spark, folder, how):
     return clicks.join(purchases, F.expr(condition), how).selectExpr("c.user_id", "clicked", "click_time", "bought", "buy_time", "price")
 
 
+def base(fixture):
+    """The query's name: fixtures of other Sparks lie in a folder of their own."""
+    return fixture.rsplit("/", 1)[-1]
+
+
 def files_of(fixture, run):
     """What a run reads, in the order of the files' times."""
-    names = ("clicks/c{}.json", "purchases/p{}.json") if fixture in JOINS else ("f{}.json",)
+    names = ("clicks/c{}.json", "purchases/p{}.json") if base(fixture) in JOINS else ("f{}.json",)
     return [name.format(run) for name in names]
 
 
@@ -68,6 +74,8 @@ QUERIES = {"complete-mode-hdfs": complete, "dedup-hdfs": deduplicated, "dedup-ro
            "dedup-within-watermark-rocksdb": deduplicated_within, "session-window-rocksdb": sessions,
            **dict.fromkeys(WINDOWED, windowed)}
 # After which of Spark's runs a fixture is taken over.
+IN_A_BATCH = ("windowed-hdfs", "windowed-rocksdb", "windowed-rocksdb-changelog", "dedup-rocksdb", "session-window-rocksdb",
+              "join-left-outer-rocksdb", "spark-4.1/windowed-hdfs", "spark-4.1/windowed-rocksdb", "spark-4.1/join-left-outer-rocksdb")
 AFTER = {**dict.fromkeys(["session-window-rocksdb", *JOINS], (1, 2, 3)), **dict.fromkeys(WINDOWED, (1, 2, 4))}
 
 
@@ -91,7 +99,7 @@ def cut(fixture, target, runs, batches):
     for source in (checkpoint / "sources").iterdir():
         remove_above(source, runs - 1)
         for log in source.iterdir():
-            log.write_text(log.read_text().replace(f"file:///data/spark-fixtures/{fixture}/", f"file://{target}/"))
+            log.write_text(re.sub(rf"file:///data/spark-fixtures[^/]*/{base(fixture)}/", f"file://{target}/", log.read_text()))
     shutil.copytree(target / "in", target / "later")
     for path in (target / "in").rglob("*.json"):
         path.unlink()
@@ -103,6 +111,21 @@ def cut(fixture, target, runs, batches):
             os.utime(target / "later" / name, (time, time))
     for run in range(runs):
         arrive(target, fixture, run)
+
+
+def leave_last_batch_open(target, batches):
+    """As if Spark had died in its last batch, after the state of it and before the table's commit."""
+    (target / "checkpoint" / "commits" / str(batches - 1)).unlink()
+    remove_above(target / "table" / "_delta_log", batches - 2)
+
+
+def assert_checksums_match(state):
+    """Spark 4.1 keeps a checksum beside each file and refuses one that does not match: those that stay must."""
+    for path in state.rglob("[0-9]*.crc"):
+        file = path.with_suffix("")
+        assert file.exists(), f"{path} has lost its file"
+        size = json.loads(path.read_text())["mainFileSize"]
+        assert size == file.stat().st_size, f"{path} is of another file: {size} bytes, not {file.stat().st_size}"
 
 
 def rounded(value):
@@ -125,23 +148,29 @@ def state_of(progress):
             progress[-1].get("eventTime", {}).get("watermark"))
 
 
-def go_on(spark, folder, fixture, runs):
+def go_on(spark, folder, fixture, runs, in_a_batch=False):
     mode = "complete" if fixture == "complete-mode-hdfs" else "append"
     recorded = json.loads((FIXTURES / fixture / "progress.json").read_text())
-    target = pathlib.Path(folder) / f"{fixture}-{runs}"
-    cut(fixture, target, runs, sum(len(run) for run in recorded[:runs]))
+    target = pathlib.Path(folder) / f"{fixture.replace('/', '-')}-{runs}{'-open' if in_a_batch else ''}"
+    batches = sum(len(run) for run in recorded[:runs])
+    cut(fixture, target, runs, batches)
+    if in_a_batch:
+        leave_last_batch_open(target, batches)
     for i in range(runs, len(recorded)):
         arrive(target, fixture, i)
-        if fixture in JOINS:
-            rows = joined(spark, target / "in", JOINS[fixture])
+        if base(fixture) in JOINS:
+            rows = joined(spark, target / "in", JOINS[base(fixture)])
         else:
             events = spark.readStream.schema(harness.CLICK).json(str(target / "in"))
-            rows = QUERIES[fixture](events)
+            rows = QUERIES[base(fixture)](events)
         query = (rows.writeStream.format("delta").outputMode(mode).option("checkpointLocation", str(target / "checkpoint"))
                  .trigger(availableNow=True).start(str(target / "table")))
         query.awaitTermination()
         progress = [json.loads(report.json) if hasattr(report, "json") else report for report in query.recentProgress]
+        if in_a_batch and i == runs:
+            progress = progress[1:]  # the repeated batch was one of Spark's run before
         assert state_of(progress) == state_of(recorded[i]), f"run {i}: {state_of(progress)}, Spark: {state_of(recorded[i])}"
+    assert_checksums_match(target / "checkpoint" / "state")
     table = spark.read.format("delta").load(str(target / "table"))
     found = rows_of(row["json"] for row in table.select(F.to_json(F.struct(*table.columns)).alias("json")).collect())
     expected = rows_of((FIXTURES / fixture / "expected.jsonl").read_text().splitlines())
@@ -157,13 +186,16 @@ def main(program):
     spark = harness.SparkSession.builder.remote(server.url).create()
     failed = False
     with tempfile.TemporaryDirectory(prefix="thalweg-e2e-") as folder:
-        for fixture, after in [(name, runs) for name in (*QUERIES, *JOINS) for runs in AFTER.get(name, (1, 2))]:
+        cuts = [(name, runs, False) for name in (*QUERIES, *JOINS) for runs in AFTER.get(name, (1, 2))]
+        cuts += [(name, 2, True) for name in IN_A_BATCH]
+        for fixture, after, in_a_batch in cuts:
+            where = f"{fixture}, taken over {'in the last batch of' if in_a_batch else 'after'} run {after}"
             try:
-                go_on(spark, folder, fixture, after)
-                print(f"{fixture}, taken over after run {after}: Spark's rows", flush=True)
+                go_on(spark, folder, fixture, after, in_a_batch)
+                print(f"{where}: Spark's rows", flush=True)
             except Exception as problem:
                 failed = True
-                print(f"{fixture}, taken over after run {after}: FAILED: {str(problem)[:1500]}", flush=True)
+                print(f"{where}: FAILED: {str(problem)[:1500]}", flush=True)
     spark.stop()
     server.end()
     sys.exit(1 if failed else 0)

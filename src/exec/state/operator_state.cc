@@ -162,7 +162,7 @@ void OperatorState::writeSnapshot(Store& store) {
   store.changeFiles = 0;
   store.changeBytes = 0;
   store.snapshotBytes = bytes;
-  store.files->clean(context_.minVersionsToRetain);
+  store.files->clean(version_, context_.minVersionsToRetain);
 }
 
 // Do the changes of a partition's stores cost a restart enough for snapshots of them, which cost what they hold?

@@ -75,6 +75,7 @@ auto MicroBatchExecution::timed(QueryProgress* progress, const char* step, F&& f
 
 void MicroBatchExecution::initialize() {
   statusChanged_("Initializing sources");
+  checkpoint_.removeAbandonedFiles();
   openSources();
   restore();
   // The policy is the one that the query was first started with.
@@ -97,7 +98,7 @@ void MicroBatchExecution::openState() {
       definition_.temporaryFolder.empty() ? std::filesystem::temp_directory_path().string() : definition_.temporaryFolder;
   context.memoryBytes = definition_.stateMemoryBytes;
   context.pool = definition_.pool;
-  state_.emplace(*physical_, std::move(context));
+  state_.emplace(*plan_, *physical_, std::move(context));
   if (!checkpoint_.offsets().latest()) state_->checkIsEmpty();
 }
 

@@ -42,7 +42,8 @@ void checkFormat(const std::map<std::string, std::string>& configuration, const 
 
 }  // namespace
 
-QueryState::QueryState(const PhysicalNode& plan, StateContext context) : plan_(plan), context_(std::move(context)) {
+QueryState::QueryState(const LogicalNode& query, const PhysicalNode& plan, StateContext context)
+    : plan_(plan), columns_(operatorColumns(query, plan)), context_(std::move(context)) {
   const auto nodes = statefulNodes(plan);
   context_.memoryBytes /= std::max<int64_t>(1, static_cast<int64_t>(nodes.size()));
   for (const StatefulNode* node : nodes) {
@@ -112,36 +113,46 @@ void QueryState::describeOperator(const StatefulNode& node) const {
   OperatorMetadata metadata;
   metadata.operatorId = node.operatorId();
   metadata.operatorName = node.operatorName();
+  const auto columns = columns_.find(node.operatorId());
   for (const StoreDefinition& store : node.stores()) {
     metadata.stores.push_back({store.name, store.numColsPrefixKey, context_.numPartitions});
     const StateStoreId id{context_.stateFolder, node.operatorId(), 0, store.name};
     const StateSchema schema{store.key, store.value};
-    if (const auto stored = readStateSchema(*context_.fileSystem, id))
+    if (const auto stored = readStateSchema(*context_.fileSystem, id)) {
       checkStateSchema(*stored, schema, store.valueCheck);
-    else
+      if (columns != columns_.end() && !columns->second.keys.empty()) checkKeys(*stored->key, columns->second);
+    } else {
       writeStateSchema(*context_.fileSystem, id, schema);
+    }
   }
   writeOperatorMetadata(*context_.fileSystem, operatorFolder(node.operatorId()), metadata);
   checkFingerprint(node);
 }
 
 // Spark takes min's state for max's, as both have a value of one type; the file beside Spark's metadata knows
-// better. Checkpoints of Spark have none: it is then written at the first start here.
+// better. Checkpoints of Spark have none: it is then written at the first start here. A line has the operator's
+// fingerprint, the next one what its functions read, which the first version lacked.
 void QueryState::checkFingerprint(const StatefulNode& node) const {
   const std::string path = operatorFolder(node.operatorId()) + "/_metadata/thalweg";
-  const std::string text = "v1\n" + node.fingerprint();
-  if (!context_.fileSystem->stat(path)) {
-    context_.fileSystem->writeAtomically(path, text);
-    return;
+  const auto columns = columns_.find(node.operatorId());
+  const std::string text = "v2\n" + node.fingerprint() + "\n" + formatArguments(columns == columns_.end() ? OperatorColumns() : columns->second);
+  const std::string stored = context_.fileSystem->stat(path) ? context_.fileSystem->readAll(path) : "";
+  if (stored == text) return;
+  if (stored.starts_with("v1\n") || stored.starts_with("v2\n")) {
+    const size_t end = stored.find('\n', 3);
+    const std::string before = stored.substr(3, end == std::string::npos ? end : end - 3);
+    if (before != node.fingerprint()) {
+      throw Error("STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
+                  "The query's state was made by " + before + ", and the query now has " + node.fingerprint() +
+                      ", which would go on with values that are not its own. Undo the change, or start with a "
+                      "new checkpoint.",
+                  {{"storedValueSchema", before}, {"newValueSchema", node.fingerprint()}});
+    }
+    if (end != std::string::npos && columns != columns_.end()) checkArguments(stored.substr(end + 1), columns->second);
+  } else if (!stored.empty()) {
+    return;  // of a version to come
   }
-  const std::string stored = context_.fileSystem->readAll(path);
-  if (stored == text || !stored.starts_with("v1\n")) return;
-  const std::string before = stored.substr(3);
-  throw Error("STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
-              "The query's state was made by " + before + ", and the query now has " + node.fingerprint() +
-                  ", which would go on with values that are not its own. Undo the change, or start with a "
-                  "new checkpoint.",
-              {{"storedValueSchema", before}, {"newValueSchema", node.fingerprint()}});
+  context_.fileSystem->writeAtomically(path, text);
 }
 
 void QueryState::bind(int64_t batchId, const BatchWatermarks& watermarks, Execution* execution) {

@@ -6,6 +6,7 @@
 
 #include "exec/state/operator_state.h"
 #include "storage/file_system.h"
+#include "streaming/batch/state_columns.h"
 #include "streaming/query/progress.h"
 
 namespace thalweg {
@@ -13,9 +14,10 @@ namespace thalweg {
 // Used on the query's thread. A query without stateful operators has one too; it does nothing then.
 class QueryState {
  public:
-  // `context.configuration` is what the offset log has, `context.memoryBytes` that of all operators. The plan outlives it. Throws Error
-  // UNSUPPORTED_FEATURE for settings under which state is laid out in ways that are not built.
-  QueryState(const PhysicalNode& plan, StateContext context);
+  // `plan` is made of `query`, the analyzed plan, and outlives it. `context.configuration` is what the offset log has,
+  // `context.memoryBytes` that of all operators. Throws Error UNSUPPORTED_FEATURE for settings under which state is laid out in
+  // ways that are not built.
+  QueryState(const LogicalNode& query, const PhysicalNode& plan, StateContext context);
   ~QueryState();
 
   // At the start of a query that no batch was planned of. Throws Error STATE_STORE_CHECKPOINT_LOCATION_NOT_EMPTY where there is
@@ -50,6 +52,7 @@ class QueryState {
   std::string operatorFolder(int64_t operatorId) const;
 
   const PhysicalNode& plan_;
+  const std::map<int, OperatorColumns> columns_;
   StateContext context_;
   std::vector<std::unique_ptr<OperatorState>> operators_;
   bool prepared_ = false;

@@ -2,10 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/json_text.h"
 #include "common/uuid.h"
 #include "storage/resolved_put.h"
+#include "storage/temporary_names.h"
 
 namespace thalweg {
 namespace {
@@ -81,6 +83,15 @@ Checkpoint::Checkpoint(Location folder)
       queryId_(readOrMakeQueryId(folder_)),
       offsets_(folder_.child("offsets"), {FaultPoint::OffsetLogBefore, FaultPoint::OffsetLogTemp, FaultPoint::OffsetLogAfter}),
       commits_(folder_.child("commits"), {FaultPoint::CommitLogBefore, FaultPoint::CommitLogTemp, FaultPoint::CommitLogAfter}) {}
+
+void Checkpoint::removeAbandonedFiles() {
+  FileSystem& files = *folder_.fileSystem;
+  std::vector<std::string> folders = {folder_.path, folder_.child("offsets").path, folder_.child("commits").path};
+  for (const FileInfo& source : files.list(folder_.child("sources").path)) {
+    if (source.isDirectory) folders.push_back(source.path);
+  }
+  for (const std::string& folder : folders) thalweg::removeAbandonedFiles(files, files.list(folder), systemClock().nowMillis());
+}
 
 Location Checkpoint::sourceFolder(int index) const { return folder_.child("sources").child(std::to_string(index)); }
 

@@ -46,6 +46,10 @@ class Checkpoint {
   std::optional<CommitEntry> readCommit(int64_t batchId) const;
   void writeCommit(int64_t batchId, const CommitEntry& entry);
 
+  // At a query's start: files go that writers left unfinished who were killed more than a day ago. Those of the state go
+  // when it is cleaned.
+  void removeAbandonedFiles();
+
  private:
   Location folder_;
   std::string queryId_;

@@ -1,6 +1,7 @@
 // A checkpoint folder is Spark's: what Spark wrote is read, what we write is what Spark would.
 #include "streaming/checkpoint/checkpoint.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -8,6 +9,8 @@
 
 #include "common/error.h"
 #include "common/testing/condition_of.h"
+#include "common/uuid.h"
+#include "storage/temporary_names.h"
 #include "streaming/query/definition.h"
 
 namespace thalweg {
@@ -139,6 +142,27 @@ TEST(MetadataLog, NamesAFileThatIsCutShort) {
     folder.fileSystem->writeAtomically("/checkpoint/offsets/0", text);
     EXPECT_EQ(conditionOf([&] { checkpoint.readOffsets(0); }), "STREAMING_CHECKPOINT_LOG_CORRUPT") << text;
   }
+}
+
+// A killed writer's files stay a day, in case that it is not dead.
+TEST(Checkpoint, AStartTakesAwayWhatKilledWritersLeft) {
+  namespace fs = std::filesystem;
+  const fs::path root = fs::temp_directory_path() / ("checkpoint_test_" + randomUuid());
+  std::vector<fs::path> old;
+  for (const char* folder : {"", "offsets", "commits", "sources/0"}) {
+    fs::create_directories(root / folder);
+    old.push_back(temporaryNameFor((root / folder / "7").string()));
+    const fs::path young = temporaryNameFor((root / folder / "8").string());
+    for (const fs::path& path : {old.back(), young}) std::ofstream(path) << "half";
+    fs::last_write_time(old.back(), fs::last_write_time(young) - std::chrono::hours(25));
+  }
+  Checkpoint checkpoint({makeLocalFileSystem(), root.string()});
+  checkpoint.removeAbandonedFiles();
+  size_t numYoung = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) numYoung += isTemporaryName(entry.path().filename().string());
+  EXPECT_EQ(numYoung, 4u);
+  for (const fs::path& path : old) EXPECT_FALSE(fs::exists(path)) << path;
+  fs::remove_all(root);
 }
 
 }  // namespace

@@ -167,6 +167,29 @@ TEST_P(DeduplicateQueryTest, OtherKeysAreRefused) {
   }
 }
 
+// Spark 4.2 goes on with the keys that it knows, and drops A as one of them.
+TEST_P(DeduplicateQueryTest, AnotherColumnOfTheSameTypeIsNotTheKey) {
+  const auto upper = [&](bool keepsKey) {
+    const LogicalPtr scan = rawEvents();
+    std::vector<ExpressionPtr> columns = {scan->output()[0], named(call("upper", {scan->output()[1]}), "other")};
+    if (keepsKey) columns.push_back(scan->output()[1]);
+    return deduplicated(std::make_shared<LogicalProject>(std::move(columns), scan), {1});
+  };
+  feed_->add({{0, "a", 1}, {0, "A", 1}});
+  runAvailableNow(deduplicated(rawEvents(), {1}), OutputMode::Append);
+  feed_->add({{0, "a", 1}});
+  try {
+    runAvailableNow(upper(true), OutputMode::Append);
+    FAIL() << "keys of another column took over the state";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.cause()->condition(), "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE");
+  }
+  store_->take();
+  // Without the column, the key may have got another name.
+  runAvailableNow(upper(false), OutputMode::Append);
+  EXPECT_EQ(store_->take(), Rows());
+}
+
 // Whatever step of a batch fails, its rows come out once, and the next batch knows their keys.
 TEST_P(DeduplicateQueryTest, EveryStepOfABatchMayFail) {
   Rows expected;

@@ -53,6 +53,26 @@ TEST_P(LimitQueryTest, AboveADeduplicationItCountsWhatIsLeft) {
   EXPECT_EQ(report["stateOperators"][1]["numRowsTotal"], 3);
 }
 
+// Whatever step of a batch fails, the rows that it let through are counted once.
+TEST_P(LimitQueryTest, EveryStepOfABatchMayFail) {
+  Rows expected;
+  int64_t second = 0;
+  for (const char* point : {"offsetLog.after", "stateChanges.before", "stateChanges.after",
+                            "commitLog.before", "commitLog.after"}) {
+    SCOPED_TRACE(point);
+    feed_->add({{second, "a"}, {second, "b"}});
+    for (const char* key : {"a", "b"}) {
+      if (expected.size() < 7) expected.push_back(std::to_string(second) + "|" + key + "|0");
+    }
+    armFaultPoint(std::string(point) + "=error");
+    EXPECT_THROW(runAvailableNow(limited(7), OutputMode::Append), Error);
+    armFaultPoint("");
+    runAvailableNow(limited(7), OutputMode::Append);
+    ++second;
+  }
+  EXPECT_EQ(store_->take(), expected);
+}
+
 INSTANTIATE_TEST_SUITE_P(Setups, LimitQueryTest, allSetups(), setupName);
 
 }  // namespace
