@@ -72,9 +72,8 @@ TEST(CharVarchar, FieldsMayComeAndGo) {
   const DataTypePtr type = parse("STRUCT<x: VARCHAR(2), y: CHAR(2)>", &bounds);
   const SchemaPtr table = DataType::structOf({{"s", type, true, withStringBounds("{}", *type, bounds)}});
   std::vector<StructField> inner = spreadStringBounds(table)->fields()[0].type->fields();
-  inner
-      .insert(inner.begin(), {"w", stringType(), true, R"({"__CHAR_VARCHAR_TYPE_STRING":"char(4)"}) "});
-      inner.pop_back();
+  inner.insert(inner.begin(), {"w", stringType(), true, R"x({"__CHAR_VARCHAR_TYPE_STRING":"char(4)"})x"});
+  inner.pop_back();
   const SchemaPtr changed = gatherStringBounds(DataType::structOf({{"s", DataType::structOf(inner)}}));
   EXPECT_EQ(toSchemaJson(*changed),
             R"({"type":"struct","fields":[{"name":"s","type":{"type":"struct","fields":[)"

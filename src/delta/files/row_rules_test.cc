@@ -174,40 +174,42 @@ std::string conditionOfTexts(const std::string& metadata,
   return conditionOf([&] { RowRules(table, schema, {true}, nullptr).apply(rows); });
 }
 
+// A column's metadata that declares a type.
+std::string declared(const std::string& type) {
+  return "{\"__CHAR_VARCHAR_TYPE_STRING\":\"" + type + "\"}";
+}
+
 // Spark 4.2 with Delta 4.4: trailing spaces count, CHAR is checked like VARCHAR, and no SQL is needed for it.
 TEST(RowRulesLengths, ATextMustNotBeLongerThanDeclared) {
-  const std::string three = R"({"__CHAR_VARCHAR_TYPE_STRING":"varchar(3)"})";
+  const std::string three = declared("varchar(3)");
   EXPECT_EQ(conditionOfTexts(three, {"abc", "", std::nullopt, "\xC3\xA9\xC3\xA9\xC3\xA9"}), "");
-EXPECT_EQ(conditionOfTexts(three, {"a", "abcd"}), "DELTA_EXCEED_CHAR_VARCHAR_LIMIT");
-EXPECT_EQ(conditionOfTexts(three, {"abc   "}), "DELTA_EXCEED_CHAR_VARCHAR_LIMIT");
-  EXPECT_EQ(conditionOfTexts(R"({"__CHAR_VARCHAR_TYPE_STRING":"char(5)"
-  })", {"xyzxyz"}), "DELTA_EXCEED_CHAR_VARCHAR_LIMIT");
-  EXPECT_EQ(conditionOfTexts(R"({"__CHAR_VARCHAR_TYPE_STRING":"char(5)"
-  })", {"xy"}), "");
-  }
+  EXPECT_EQ(conditionOfTexts(three, {"a", "abcd"}), "DELTA_EXCEED_CHAR_VARCHAR_LIMIT");
+  EXPECT_EQ(conditionOfTexts(three, {"abc   "}), "DELTA_EXCEED_CHAR_VARCHAR_LIMIT");
+  EXPECT_EQ(conditionOfTexts(declared("char(5)"), {"xyzxyz"}), "DELTA_EXCEED_CHAR_VARCHAR_LIMIT");
+  EXPECT_EQ(conditionOfTexts(declared("char(5)"), {"xy"}), "");
+}
 
-  TEST(RowRulesLengths, LengthsThatCannotBeReadEndTheWrite) {
-    EXPECT_EQ(conditionOfTexts(R"({"__CHAR_VARCHAR_TYPE_STRING":"array<varchar(3)>>"})", {"a"}),
-              "UNSUPPORTED_FEATURE.THALWEG");
-  }
+TEST(RowRulesLengths, LengthsThatCannotBeReadEndTheWrite) {
+  EXPECT_EQ(conditionOfTexts(declared("array<varchar(3)>>"), {"a"}), "UNSUPPORTED_FEATURE.THALWEG");
+}
 
-  TEST(RowRulesLengths, TextsInsideOtherValuesAreCheckedToo) {
-    const SchemaPtr schema = DataType::structOf({{"l", DataType::array(stringType()), true,
-                                                  R"({"__CHAR_VARCHAR_TYPE_STRING":"array<varchar(2)>"})"}});
-    Metadata table;
-    table.schemaString = toSchemaJson(*schema);
-    const RowRules rules(table, schema, {true}, nullptr);
-    const auto rowsOf = [&](const std::vector<std::string>& texts) {
-      arrow::ListBuilder builder(arrow::default_memory_pool(), std::make_shared<arrow::StringBuilder>());
-      throwIfFailed(builder.AppendNull());
-      throwIfFailed(builder.Append());
-      for (const std::string& text : texts)
-        throwIfFailed(static_cast<arrow::StringBuilder*>(builder.value_builder())->Append(text));
-      return arrow::RecordBatch::Make(toArrowSchema(*schema), 2, {valueOrThrow(builder.Finish())});
-    };
-    EXPECT_EQ(conditionOf([&] { rules.apply(rowsOf({"a", "ab"})); }), "");
-    EXPECT_EQ(conditionOf([&] { rules.apply(rowsOf({"a", "ab  "})); }), "DELTA_EXCEED_CHAR_VARCHAR_LIMIT");
-  }
+TEST(RowRulesLengths, TextsInsideOtherValuesAreCheckedToo) {
+  const SchemaPtr schema =
+      DataType::structOf({{"l", DataType::array(stringType()), true, declared("array<varchar(2)>")}});
+  Metadata table;
+  table.schemaString = toSchemaJson(*schema);
+  const RowRules rules(table, schema, {true}, nullptr);
+  const auto rowsOf = [&](const std::vector<std::string>& texts) {
+    arrow::ListBuilder builder(arrow::default_memory_pool(), std::make_shared<arrow::StringBuilder>());
+    throwIfFailed(builder.AppendNull());
+    throwIfFailed(builder.Append());
+    for (const std::string& text : texts)
+      throwIfFailed(static_cast<arrow::StringBuilder*>(builder.value_builder())->Append(text));
+    return arrow::RecordBatch::Make(toArrowSchema(*schema), 2, {valueOrThrow(builder.Finish())});
+  };
+  EXPECT_EQ(conditionOf([&] { rules.apply(rowsOf({"a", "ab"})); }), "");
+  EXPECT_EQ(conditionOf([&] { rules.apply(rowsOf({"a", "ab  "})); }), "DELTA_EXCEED_CHAR_VARCHAR_LIMIT");
+}
 
-  }  // namespace
-  }  // namespace thalweg::delta
+}  // namespace
+}  // namespace thalweg::delta
