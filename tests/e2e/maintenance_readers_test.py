@@ -252,7 +252,7 @@ def widen(url, folder, out):
     # Writes widen by themselves, within a family of types.
     spark.sql(f"CREATE TABLE delta.`{folder}/merged` (id INT, s SMALLINT) USING delta TBLPROPERTIES ('delta.enableTypeWidening' = 'true')")
     spark.sql(f"INSERT INTO delta.`{folder}/merged` VALUES (1, 1)")
-    spark.sql("SELECT 3000000000 AS id, 1.5D AS s").write.format("delta").mode("append").option("mergeSchema", "true").save(f"{folder}/merged")
+    spark.sql("SELECT 3000000000 AS id, 2S AS s").write.format("delta").mode("append").option("mergeSchema", "true").save(f"{folder}/merged")
     merged = spark.read.format("delta").load(f"{folder}/merged")
     assert merged.schema.simpleString() == "struct<id:bigint,s:smallint>", merged.schema
     ruled = f"delta.`{folder}/ruled`"
