@@ -24,7 +24,7 @@ int64_t requirePositive(const std::string& key, const std::string& text) {
 }
 
 // Nothing where the session says nothing of checkpoints: what others said of the table stays.
-std::optional<delta::CheckpointSettings> checkpointSettings(const Session& session) {
+std::optional<delta::CheckpointSettings> checkpointSettings(const CommandSession& session) {
   const auto partSize = session.lookUp("spark.databricks.delta.checkpoint.partSize");
   const auto format = session.lookUp("spark.databricks.delta.checkpointV2.topLevelFileFormat");
   if (!partSize && !format) return std::nullopt;
@@ -44,7 +44,7 @@ const FormatRegistry& StatementSession::formats() {
 }
 std::shared_ptr<delta::DeltaLog> StatementSession::deltaLog(const Location& table) {
   auto log = session_.server_->deltaLogs->get(table);
-  if (const auto settings = checkpointSettings(session_)) log->setCheckpointSettings(*settings);
+  if (const auto settings = checkpointSettings(*this)) log->setCheckpointSettings(*settings);
   return log;
 }
 
