@@ -1,8 +1,10 @@
 // A table of very many files: what it costs to open, list, refresh, commit to and checkpoint.
-// million_files generate FOLDER FILES [PARTITIONS]   makes the log of such a table (no data files)
-// million_files open|partition|refresh|checkpoint|commit FOLDER
-// One measurement a process, so that memory is the measurement's: a line of JSON with CPU seconds, wall
-// seconds and the process's peak memory.
+//
+//   million_files generate FOLDER FILES [PARTITIONS [classic|parts|v2|v2parquet]]
+//   million_files open|partition|refresh|checkpoint|commit FOLDER
+//
+// The first makes the log of such a table (no data files), with its checkpoint in that form. Each of the others is one
+// measurement, so that memory is its own: a line of JSON with CPU seconds, wall seconds and peak memory.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -104,7 +106,7 @@ Location locationOf(const std::string& folder) {
 }
 
 // Version 0 has the schema, version 1 all files (in its checkpoint alone), version 2 one more.
-void generate(const std::string& folder, int64_t files, int64_t partitions) {
+void generate(const std::string& folder, int64_t files, int64_t partitions, const std::string& form) {
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   const auto log = std::make_shared<DeltaLog>(locationOf(folder));
@@ -113,6 +115,7 @@ void generate(const std::string& folder, int64_t files, int64_t partitions) {
   metadata.schemaString = kSchema;
   metadata.partitionColumns = {"p"};
   metadata.configuration["delta.checkpointInterval"] = "1000000";
+  if (form.starts_with("v2")) metadata.configuration["delta.checkpointPolicy"] = "v2";
   create.setMetadata(metadata);
   create.setOperation({"CREATE TABLE", {}, {}, {}, {}});
   create.commit();
@@ -125,7 +128,10 @@ void generate(const std::string& folder, int64_t files, int64_t partitions) {
   log->table().fileSystem->putIfAbsent(
       log->logPath() + "/" + commitFileName(1),
       "{\"commitInfo\":{\"timestamp\":1700000000000,\"operation\":\"WRITE\",\"operationParameters\":{}}}\n");
-  writeCheckpoint(*whole);
+  CheckpointSettings settings;
+  if (form == "parts") settings.partSize = std::max<int64_t>(files / 10, 1);
+  settings.parquetTopLevel = form == "v2parquet";
+  writeCheckpoint(*whole, systemClock(), settings);
   const auto reopened = std::make_shared<DeltaLog>(locationOf(folder));
   Transaction more(reopened, reopened->require());
   more.add(fileOf(files, partitions));
@@ -217,7 +223,8 @@ int main(int argc, char** argv) {
   const std::string what = argv[1];
   const std::string folder = argv[2];
   if (what == "generate" && argc >= 4) {
-    generate(folder, std::atoll(argv[3]), argc > 4 ? std::atoll(argv[4]) : 1000);
+    generate(folder, std::atoll(argv[3]), argc > 4 ? std::atoll(argv[4]) : 1000,
+             argc > 5 ? argv[5] : "classic");
   } else if (what == "open") {
     open(folder);
   } else if (what == "partition") {
