@@ -166,9 +166,11 @@ TEST_F(DeltaLibraryTest, OptimizingKeepsTheRowsInFewerFiles) {
 TEST_F(DeltaLibraryTest, ColumnsAreFoundByNameAndHeldToTheTablesTypes) {
   DeltaTable table = create();
   auto transaction = table.begin();
-  append(transaction, R"([["x", 5]])", arrow::schema({arrow::field("P", arrow::utf8()), arrow::field("ID", arrow::int64())}));
+  append(transaction, R"([["x", 5]])",
+         arrow::schema({arrow::field("P", arrow::utf8()), arrow::field("ID", arrow::int64())}));
   append(transaction, R"([[6]])", arrow::schema({arrow::field("id", arrow::int64())}));
-  append(transaction, R"([[8, "large"]])", arrow::schema({arrow::field("id", arrow::int64()), arrow::field("p", arrow::large_utf8())}));
+  append(transaction, R"([[8, "large"]])",
+         arrow::schema({arrow::field("id", arrow::int64()), arrow::field("p", arrow::large_utf8())}));
   const auto other = arrow::schema({arrow::field("other", arrow::int64())});
   EXPECT_EQ(conditionOf([&] { append(transaction, "[[1]]", other); }), "DELTA_METADATA_MISMATCH");
   const auto text = arrow::schema({arrow::field("id", arrow::utf8())});
