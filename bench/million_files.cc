@@ -3,8 +3,9 @@
 //   million_files generate FOLDER FILES [PARTITIONS [classic|parts|v2|v2parquet]]
 //   million_files open|partition|refresh|checkpoint|commit FOLDER
 //
-// The first makes the log of such a table (no data files), with its checkpoint in that form. Each of the others is one
-// measurement, so that memory is its own: a line of JSON with CPU seconds, wall seconds and peak memory.
+// The first makes the log of such a table (no data files), with its checkpoint in that form. Each of the
+// others is one measurement, so that memory is its own: a line of JSON with CPU seconds, wall seconds and
+// peak memory.
 #include <sys/resource.h>
 
 #include <algorithm>
