@@ -18,6 +18,7 @@
 #include "delta/snapshot/table_features.h"
 #include "expr/cast/cast.h"
 #include "plan/analyze/row_changes.h"
+#include "types/char_varchar.h"
 #include "types/column_metadata.h"
 #include "types/schema_json.h"
 
@@ -53,7 +54,7 @@ class ColumnChange {
     log_ = requireDelta(target_, session, "ALTER TABLE");
     snapshot_ = log_->require();
     change_.metadata = snapshot_->metadata();
-    schema_ = snapshot_->schema();
+    schema_ = spreadStringBounds(snapshot_->schema());
     mapped_ = delta::columnMappingMode(change_.metadata) != delta::ColumnMappingMode::None;
     const AnalyzerContext context = session.analyzerContext();
     evaluator_ = makeSqlEvaluator(context.functions.timeZone, context.functions.ansi);
@@ -78,6 +79,7 @@ class ColumnChange {
         alter();
         break;
     }
+    schema_ = gatherStringBounds(schema_);
     delta::checkNamesDiffer(*schema_);
     if (!mapped_) delta::checkColumnNames(*schema_);
     change_.metadata.schemaString = toSchemaJson(*schema_);
@@ -103,6 +105,9 @@ class ColumnChange {
     if (!column.nullable)
       throw unsupported("adding the column " + name + " as NOT NULL (rows that are there have none)");
     StructField field{column.name.back(), column.type, true, "{}"};
+    field.metadata = withStringBounds(field.metadata, *field.type, column.bounds);
+    if (column.name.size() > 1)
+      field.type = spreadStringBounds(DataType::structOf({field}))->fields()[0].type;
     if (column.comment)
       field.metadata =
           withMetadataKey(field.metadata, "comment", toJsonText(nlohmann::json(*column.comment)));
@@ -265,7 +270,7 @@ class ColumnChange {
 
   void refuseType(const StructField& field, const sql::Name& path) const {
     const DataType& to = *statement_.newType;
-    if (equals(*field.type, to)) return;
+    if (equals(*field.type, to)) return refuseBounds(field, path);
     const bool wider = field.type->isNumeric() && to.isNumeric() && canUpCast(*field.type, to);
     if (wider) {
       throw Error(
@@ -282,6 +287,24 @@ class ColumnChange {
                  {"originType", "\"" + field.type->sqlString() + "\""},
                  {"newName", quotedName(path)},
                  {"newType", "\"" + to.sqlString() + "\""}});
+  }
+
+  void refuseBounds(const StructField& field, const sql::Name& path) const {
+    const DataType& type = *field.type;
+    StringBounds from = stringBoundsOf(type, field.metadata);
+    const StringBounds& to = statement_.newBounds;
+    if (canChangeBounds(type, from, to)) return;
+    from.resize(numStrings(type));
+    const std::string before = boundedSqlString(type, from);
+    const std::string after = boundedSqlString(type, to);
+    throw Error("NOT_SUPPORTED_CHANGE_COLUMN",
+                "The column " + dotted(path) + " is " + before + ": it cannot be made " + after +
+                    ", for values that are there may be longer.",
+                {{"table", target_.shownName()},
+                 {"originName", quotedName(path)},
+                 {"originType", "\"" + before + "\""},
+                 {"newName", quotedName(path)},
+                 {"newType", "\"" + after + "\""}});
   }
 
   static bool canUpCast(const DataType& from, const DataType& to) {
@@ -333,7 +356,10 @@ class ColumnChange {
   }
 
   void change(StructField* field, const sql::Name& path) {
-    if (statement_.newType) refuseType(*field, path);
+    if (statement_.newType) {
+      refuseType(*field, path);
+      field->metadata = withStringBounds(field->metadata, *field->type, statement_.newBounds);
+    }
     if (statement_.nullable == false && field->nullable) {
       throw Error("_LEGACY_ERROR_TEMP_2330",
                   "The column " + dotted(path) + " may be null: it cannot be made NOT NULL.",

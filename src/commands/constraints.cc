@@ -42,7 +42,7 @@ void checkCondition(const sql::AlterTable& statement, const EditedTable& table, 
                 {{"name", statement.constraint}, {"expr", statement.checkText}});
   }
   const ExpressionPtr broken =
-      analyzeCondition("NOT coalesce((" + statement.checkText + "), false)", table.columns, context);
+      analyzeExpression("NOT coalesce((" + statement.checkText + "), false)", table.columns, context);
   const int64_t count = countRows(table, broken, session);
   if (count == 0) return;
   throw Error("DELTA_NEW_CHECK_CONSTRAINT_VIOLATION",

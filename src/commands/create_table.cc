@@ -1,4 +1,5 @@
 // CREATE TABLE, CREATE OR REPLACE TABLE, REPLACE TABLE; with columns, AS a query, LIKE another table.
+#include <arrow/scalar.h>
 #include <nlohmann/json.hpp>
 
 #include "commands/new_table.h"
@@ -8,6 +9,7 @@
 #include "common/json_text.h"
 #include "delta/files/row_rules.h"
 #include "plan/analyze/row_changes.h"
+#include "types/char_varchar.h"
 #include "types/column_metadata.h"
 
 namespace thalweg {
@@ -30,10 +32,23 @@ void putIdentity(const sql::ColumnDefinition& column, StructField* field) {
   put(delta::kIdentityAllowExplicitInsert, column.identity->always ? "false" : "true");
 }
 
-StructField columnOf(const sql::ColumnDefinition& column) {
+// What the session's settings make of declared lengths.
+StringBounds boundsOf(const sql::ColumnDefinition& column, CommandSession& session) {
+  const auto isSet = [&](const char* key) { return session.lookUp(key).value_or("false") == "true"; };
+  if (isSet("spark.sql.legacy.charVarcharAsString")) return {};
+  StringBounds bounds = column.bounds;
+  if (!isSet("spark.sql.charAsVarchar")) return bounds;
+  for (StringBound& bound : bounds) {
+    if (bound.kind == StringBound::Kind::Char) bound.kind = StringBound::Kind::Varchar;
+  }
+  return bounds;
+}
+
+StructField columnOf(const sql::ColumnDefinition& column, CommandSession& session) {
   if (column.name.size() != 1)
     throw unsupported("The nested column " + quotedName(column.name) + " in CREATE TABLE");
   StructField field{column.name[0], column.type, column.nullable, "{}"};
+  field.metadata = withStringBounds(field.metadata, *field.type, boundsOf(column, session));
   const auto put = [&](std::string_view key, const std::string& text) {
     field.metadata = withMetadataKey(field.metadata, key, toJsonText(nlohmann::json(text)));
   };
@@ -42,6 +57,21 @@ StructField columnOf(const sql::ColumnDefinition& column) {
   if (column.defaultExpression) put(delta::kCurrentDefault, *column.defaultExpression);
   if (column.identity) putIdentity(column, &field);
   return field;
+}
+
+// A default that is too long would end every INSERT that uses it.
+void checkDefaultLength(const ExpressionPtr& value, const StructField& field, CommandSession& session) {
+  const StringBounds bounds = stringBoundsOf(*field.type, field.metadata);
+  if (field.type->id() != TypeId::String || bounds.empty() || value->foldability() != Foldability::Always)
+    return;
+  const BatchContext context = session.batchContext();
+  const auto text = evaluateConstant(*assignedTo(value, field), EvaluationContext{&context});
+  const auto& string = static_cast<const arrow::StringScalar&>(*text);
+  if (!text->is_valid || numCharacters(string.view()) <= bounds[0].length) return;
+  throw Error("EXCEED_LIMIT_LENGTH",
+              "The default of " + quotedName({field.name}) + " is longer than " +
+                  std::to_string(bounds[0].length) + " characters.",
+              {{"limit", std::to_string(bounds[0].length)}});
 }
 
 // Generated columns are made of the others, the same whenever they are computed.
@@ -56,7 +86,7 @@ void checkGenerated(const Schema& schema, CommandSession& session) {
     const auto sql = metadataText(field.metadata, delta::kGenerationExpression);
     if (!sql) {
       if (const auto value = metadataText(field.metadata, delta::kCurrentDefault))
-        analyzeExpression(*value, {}, context);
+        checkDefaultLength(analyzeExpression(*value, {}, context), field, session);
       continue;
     }
     const ExpressionPtr expression = analyzeExpression(*sql, columns, context);
@@ -132,7 +162,8 @@ CommandResult run(const sql::CreateTable& statement, CommandSession& session) {
     table.provider = session.lookUp("spark.sql.sources.default").value_or("parquet");
   if (!statement.columns.empty()) {
     std::vector<StructField> columns;
-    for (const sql::ColumnDefinition& column : statement.columns) columns.push_back(columnOf(column));
+    for (const sql::ColumnDefinition& column : statement.columns)
+      columns.push_back(columnOf(column, session));
     table.columns = DataType::structOf(std::move(columns));
     checkGenerated(*table.columns, session);
   }

@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/secret.h"
 #include "sql/parser.h"
+#include "types/char_varchar.h"
 #include "types/schema_json.h"
 
 namespace thalweg {
@@ -26,6 +27,12 @@ class Description {
   }
   void addColumn(const StructField& field) {
     add(field.name, field.type->simpleString(), columnComment(field));
+  }
+  // As a view's columns are shown; those of a table hide what was declared of their strings.
+  void addDeclaredColumn(const StructField& field) {
+    const StringBounds bounds = stringBoundsOf(*field.type, field.metadata);
+    add(field.name, bounds.empty() ? field.type->simpleString() : boundedTypeString(*field.type, bounds),
+        columnComment(field));
   }
   CommandResult finish() { return {schema_, {rows_.finish()}}; }
 
@@ -111,7 +118,13 @@ CommandResult run(const sql::DescribeTable& statement, CommandSession& session) 
   const NameColumns columns = columnsOfName(statement.table, session);
   if (!statement.column.empty()) return describeColumn(statement.column, columns);
   Description description;
-  for (const StructField& field : columns.schema->fields()) description.addColumn(field);
+  const bool isView = columns.entry && columns.entry->isView();
+  for (const StructField& field : columns.schema->fields()) {
+    if (isView)
+      description.addDeclaredColumn(field);
+    else
+      description.addColumn(field);
+  }
   if (!columns.partitionedBy.empty()) {
     description.add("# Partition Information", "");
     description.add("# col_name", "data_type", "comment");

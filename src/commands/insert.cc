@@ -4,6 +4,7 @@
 #include "commands/table_write.h"
 #include "common/error.h"
 #include "plan/analyze/row_changes.h"
+#include "sql/parser.h"
 
 namespace thalweg {
 namespace {
@@ -61,8 +62,8 @@ std::optional<std::string> partitionCondition(const sql::InsertInto& statement) 
   std::optional<std::string> condition;
   for (size_t i = 0; i < statement.partition.size(); ++i) {
     if (!statement.partition[i].second) continue;
-    const std::string one =
-        "(" + quotedName({statement.partition[i].first}) + " <=> " + statement.partitionTexts[i] + ")";
+    const std::string one = "(" + sql::unparsedIdentifier({statement.partition[i].first}) + " <=> " +
+                            statement.partitionTexts[i] + ")";
     condition = condition ? "(" + *condition + " AND " + one + ")" : one;
   }
   return condition;

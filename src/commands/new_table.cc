@@ -6,6 +6,7 @@
 
 #include "catalog/table_folder.h"
 #include "commands/table_target.h"
+#include "commands/table_write.h"
 #include "common/error.h"
 #include "types/ddl.h"
 #include "types/schema_json.h"
@@ -56,6 +57,8 @@ void writeTable(const NewTable& table, const std::string& address, bool managed,
   definition.path = address;
   definition.partitionColumns = table.partitionedBy;
   definition.timeZone = session.lookUp("spark.sql.session.timeZone").value_or("UTC");
+  takeWriteSettings([&](const std::string& key) { return session.lookUp(key); }, &definition.options);
+  definition.cancellation = &session.cancellation();
   definition.creation = TableCreation{operationName(table), table.comment, table.properties, managed, replace,
                                       table.clusterBy,      !table.query};
   SchemaPtr columns = table.columns ? table.columns : DataType::structOf({});

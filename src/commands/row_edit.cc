@@ -1,15 +1,19 @@
 #include "commands/row_edit.h"
 
 #include <chrono>
+#include <set>
 
 #include <arrow/record_batch.h>
+#include <arrow/scalar.h>
 #include <nlohmann/json.hpp>
 
 #include "commands/rows.h"
 #include "commands/table_condition.h"
 #include "common/error.h"
 #include "common/json_text.h"
+#include "delta/maintain/auto_compaction.h"
 #include "delta/snapshot/table_features.h"
+#include "exec/planner/binder.h"
 #include "plan/analyze/row_changes.h"
 
 namespace thalweg {
@@ -38,6 +42,7 @@ class EditRun {
         operation(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()));
     const delta::CommitOutcome outcome = edit_->commit(transaction);
     if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) throw Error(conflict->error);
+    compactFiles(std::get<delta::Committed>(outcome), runTasks);
     return edit_->metrics();
   }
 
@@ -75,6 +80,22 @@ class EditRun {
     return operation;
   }
 
+  void compactFiles(const delta::Committed& committed, const delta::RunTasks& runTasks) {
+    const auto lookUp = [this](const std::string& key) { return session_.lookUp(key); };
+    const auto rules = delta::autoCompactionRules(table_.snapshot->metadata(), lookUp);
+    if (!rules || !committed.snapshot) return;
+    std::set<delta::PartitionValues> touched;
+    std::set<std::string> before;
+    table_.snapshot->files().forEachLive(
+        [&](const delta::FileRecord& record) { before.insert(record.toAdd().path); });
+    committed.snapshot->files().forEachLive([&](const delta::FileRecord& record) {
+      const delta::AddFile file = record.toAdd();
+      if (!before.contains(file.path) || file.deletionVector) touched.insert(file.partitionValues);
+    });
+    delta::compactAfterWrite(table_.log, touched, *rules, session_.pool().numSlots(), runTasks,
+                             &session_.cancellation());
+  }
+
   const EditedTable& table_;
   const RowEditPlan& plan_;
   CommandSession& session_;
@@ -95,6 +116,39 @@ EditedTable requireEditable(const sql::Name& name, CommandSession& session, cons
       entry ? sql::Name{entry->name.catalog, entry->name.schema, entry->name.table} : name;
   table.columns = tableColumns(*snapshot.schema(), qualifier);
   return table;
+}
+
+namespace {
+
+// A boolean constant's value; nullopt for null and for what is no constant.
+std::optional<bool> constantOf(const Expression& expression) {
+  if (expression.kind() != ExpressionKind::Literal || expression.type()->id() != TypeId::Boolean)
+    return std::nullopt;
+  const auto& literal = static_cast<const Literal&>(expression);
+  if (literal.isNull()) return std::nullopt;
+  return static_cast<const arrow::BooleanScalar&>(*literal.value()).value;
+}
+
+}  // namespace
+
+ExpressionPtr foldedCondition(const ExpressionPtr& condition, const BatchContext& context) {
+  if (!condition) return nullptr;
+  const ExpressionPtr folded = transformUp(condition, [&](const ExpressionPtr& part) -> ExpressionPtr {
+    const ExpressionPtr one = foldConstant(part, EvaluationContext{&context});
+    if (one->kind() != ExpressionKind::And && one->kind() != ExpressionKind::Or) return one;
+    const bool neutral = one->kind() == ExpressionKind::And;
+    for (size_t i = 0; i < 2; ++i) {
+      const auto constant = constantOf(*one->children()[i]);
+      if (constant) return *constant == neutral ? one->children()[1 - i] : one->children()[i];
+    }
+    return one;
+  });
+  return constantOf(*folded).value_or(false) ? nullptr : folded;
+}
+
+bool matchesNothing(const ExpressionPtr& condition) {
+  if (!condition || condition->kind() != ExpressionKind::Literal) return false;
+  return !constantOf(*condition).value_or(false);
 }
 
 delta::EditMetrics runEdit(const EditedTable& table, const RowEditPlan& plan, CommandSession& session) {

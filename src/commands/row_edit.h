@@ -26,6 +26,12 @@ struct EditedTable {
 // DELTA_UNSUPPORTED_FEATURES_FOR_WRITE).
 EditedTable requireEditable(const sql::Name& name, CommandSession& session, const std::string& operation);
 
+// The condition with its constant parts folded: null for what is true of every row, a false literal for what
+// is true of none. (Parts that fail to evaluate stay.)
+ExpressionPtr foldedCondition(const ExpressionPtr& condition, const BatchContext& context);
+// Whether a folded condition is true of no row.
+bool matchesNothing(const ExpressionPtr& condition);
+
 // One run of an edit.
 struct RowEditPlan {
   std::string operation;    // "DELETE"

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "delta/snapshot/snapshot.h"
 #include "exec/planner/binder.h"
+#include "plan/analyze/char_padding.h"
 #include "plan/analyze/row_changes.h"
 
 namespace thalweg {
@@ -52,7 +53,9 @@ class SqlEvaluator final : public delta::ExpressionEvaluator {
   std::shared_ptr<const delta::RowExpression> compile(const std::string& sql, const SchemaPtr& schema,
                                                       const DataTypePtr& type) const override {
     const std::vector<AttributePtr> columns = tableColumns(*schema, {});
-    const ExpressionPtr expression = analyzeExpression(sql, columns, context_);
+    ExpressionPtr expression = analyzeExpression(sql, columns, context_);
+    // What a condition compares has been padded; a value that is stored is not.
+    if (type && type->id() == TypeId::Boolean) expression = overPaddedChars(expression);
     return std::make_shared<SqlRowExpression>(expression, type, columns, batchNow(timeZone_));
   }
 

@@ -2,6 +2,7 @@
 
 #include <arrow/api.h>
 
+#include <algorithm>
 #include <set>
 
 #include "catalog/names.h"
@@ -19,6 +20,101 @@ std::string nameList(const std::vector<StructField>& fields) {
   return list;
 }
 
+// The type with the fields of its structs in the order in which `to` names them, others behind. `path` names
+// the value in the error for one that is missing.
+DataTypePtr orderedLike(const DataTypePtr& from, const DataType& to, const std::string& path) {
+  if (from->id() != to.id()) return from;
+  switch (to.id()) {
+    case TypeId::Array:
+      return DataType::array(orderedLike(from->element(), *to.element(), path), from->containsNull());
+    case TypeId::Map: {
+      DataTypePtr key = orderedLike(from->key(), *to.key(), path);
+      return DataType::map(std::move(key), orderedLike(from->value(), *to.value(), path),
+                           from->containsNull());
+    }
+    case TypeId::Struct:
+      break;
+    default:
+      return from;
+  }
+  std::vector<StructField> fields;
+  std::vector<bool> used(from->fields().size());
+  for (const StructField& field : to.fields()) {
+    const int index = from->fieldIndex(field.name, /*caseSensitive=*/false);
+    if (index < 0) {
+      throw Error("DELTA_INSERT_COLUMN_ARITY_MISMATCH",
+                  fmt::format("The values for {} have no field {}, which the table has: give it, or null.",
+                              path, field.name),
+                  {{"tableName", ""},
+                   {"columnName", "not enough nested fields in " + path},
+                   {"numColumns", std::to_string(to.fields().size())},
+                   {"insertColumns", std::to_string(from->fields().size())}});
+    }
+    used[static_cast<size_t>(index)] = true;
+    StructField ordered = from->fields()[static_cast<size_t>(index)];
+    ordered.type = orderedLike(ordered.type, *field.type, path + "." + field.name);
+    fields.push_back(std::move(ordered));
+  }
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) fields.push_back(from->fields()[i]);
+  }
+  return DataType::structOf(std::move(fields));
+}
+
+// The array's memory with the fields of its structs in the order of `ordered`, which orderedLike made of
+// `from`.
+std::shared_ptr<arrow::ArrayData> reordered(const std::shared_ptr<arrow::ArrayData>& data,
+                                            const DataType& from, const DataType& ordered) {
+  auto copy = data->Copy();
+  copy->type = toArrowType(ordered);
+  if (from.id() == TypeId::Array) {
+    copy->child_data[0] = reordered(data->child_data[0], *from.element(), *ordered.element());
+  } else if (from.id() == TypeId::Map) {
+    const auto entries = [](const DataType& map) {
+      return DataType::structOf({{"key", map.key(), false}, {"value", map.value(), map.containsNull()}});
+    };
+    copy->child_data[0] = reordered(data->child_data[0], *entries(from), *entries(ordered));
+    copy->child_data[0]->type = copy->type->field(0)->type();
+  } else if (from.id() == TypeId::Struct) {
+    for (size_t i = 0; i < ordered.fields().size(); ++i) {
+      const auto source = static_cast<size_t>(from.fieldIndex(ordered.fields()[i].name));
+      copy->child_data[i] =
+          reordered(data->child_data[source], *from.fields()[source].type, *ordered.fields()[i].type);
+    }
+  }
+  return copy;
+}
+
+// The same fields inside, whatever their order: Delta then takes them by name.
+bool differsInOrderAlone(const DataType& left, const DataType& right) {
+  if (left.id() != right.id()) return false;
+  switch (left.id()) {
+    case TypeId::Array:
+      return differsInOrderAlone(*left.element(), *right.element());
+    case TypeId::Map:
+      return differsInOrderAlone(*left.key(), *right.key()) &&
+             differsInOrderAlone(*left.value(), *right.value());
+    case TypeId::Struct:
+      if (left.fields().size() != right.fields().size()) return false;
+      return std::all_of(left.fields().begin(), left.fields().end(), [&](const StructField& field) {
+        const int index = right.fieldIndex(field.name, /*caseSensitive=*/false);
+        return index >= 0 &&
+               differsInOrderAlone(*field.type, *right.fields()[static_cast<size_t>(index)].type);
+      });
+    default:
+      return equals(left, right);
+  }
+}
+
+bool goesByName(const Schema& columns, const Schema& data) {
+  for (size_t i = 0; i < columns.fields().size(); ++i) {
+    const StructField& column = columns.fields()[i];
+    const StructField& given = data.fields()[i];
+    if (column.name != given.name || !differsInOrderAlone(*column.type, *given.type)) return false;
+  }
+  return true;
+}
+
 // One task's rows. The cast's error for a number that is too large gets the words and the condition of an
 // INSERT.
 class AssignedTask final : public TaskWriter {
@@ -31,8 +127,15 @@ class AssignedTask final : public TaskWriter {
     arrow::ArrayVector columns;
     for (size_t i = 0; i < assignment_.source.size(); ++i) {
       const int source = assignment_.source[i];
-      columns.push_back(castColumn(batch->column(source), data_->fields()[static_cast<size_t>(source)],
-                                   assignment_.written->fields()[i]));
+      StructField from = data_->fields()[static_cast<size_t>(source)];
+      const StructField& to = assignment_.written->fields()[i];
+      std::shared_ptr<arrow::Array> column = batch->column(source);
+      if (assignment_.nestedByName && from.type->isNested()) {
+        const DataTypePtr ordered = orderedLike(from.type, *to.type, from.name);
+        column = arrow::MakeArray(reordered(column->data(), *from.type, *ordered));
+        from.type = ordered;
+      }
+      columns.push_back(castColumn(column, from, to));
     }
     writer_->write(
         arrow::RecordBatch::Make(toArrowSchema(*assignment_.written), batch->num_rows(), std::move(columns)));
@@ -79,6 +182,12 @@ class AssignedWrite final : public BatchWrite {
   void commit() override { write_->commit(); }
   void abort() noexcept override { write_->abort(); }
   int64_t numOutputRows() const override { return write_->numOutputRows(); }
+  std::optional<Gathering> gathering() const override {
+    auto wanted = write_->gathering();
+    if (!wanted) return wanted;
+    for (int& column : wanted->columns) column = assignment_.source[static_cast<size_t>(column)];
+    return wanted;
+  }
 
  private:
   std::unique_ptr<BatchWrite> write_;
@@ -110,11 +219,13 @@ ColumnAssignment assignByPosition(const Schema& columns, const Schema& data, con
   ColumnAssignment assignment;
   for (size_t i = 0; i < wanted; ++i) assignment.source.push_back(static_cast<int>(i));
   assignment.written = DataType::structOf(columns.fields());
+  assignment.nestedByName = goesByName(columns, data);
   return assignment;
 }
 
 ColumnAssignment assignByName(const Schema& columns, const Schema& data) {
   ColumnAssignment assignment;
+  assignment.nestedByName = true;
   std::vector<StructField> written;
   std::vector<bool> used(data.fields().size());
   for (const StructField& column : columns.fields()) {
@@ -170,8 +281,9 @@ ColumnAssignment assignToList(const Schema& columns, const Schema& data, const s
 std::unique_ptr<BatchWrite> withStoreAssignment(std::unique_ptr<BatchWrite> write, SchemaPtr data,
                                                 ColumnAssignment assignment, BatchContext context) {
   for (size_t i = 0; i < assignment.source.size(); ++i) {
-    const StructField& from = data->fields()[static_cast<size_t>(assignment.source[i])];
+    StructField from = data->fields()[static_cast<size_t>(assignment.source[i])];
     const StructField& to = assignment.written->fields()[i];
+    if (assignment.nestedByName) from.type = orderedLike(from.type, *to.type, from.name);
     if (equals(*from.type, *to.type) || canCast(*from.type, *to.type, CastMode::Ansi)) continue;
     throw Error("DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION",
                 "Values of type " + from.type->sqlString() + " cannot be stored in the column " +

@@ -99,5 +99,61 @@ TEST(StoreAssignment, refusesTypesThatCannotBeCastAtOnce) {
             "DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION");
 }
 
+DataTypePtr pairOf(const char* first, const char* second) {
+  return DataType::structOf({{first, intType()}, {second, intType()}});
+}
+
+class Rows final : public BatchWrite {
+ public:
+  class Task final : public TaskWriter {
+   public:
+    explicit Task(Rows& rows) : rows_(rows) {}
+    void write(const std::shared_ptr<arrow::RecordBatch>& batch) override { rows_.last = batch; }
+    void close() override {}
+
+   private:
+    Rows& rows_;
+  };
+  explicit Rows(std::shared_ptr<arrow::RecordBatch>& last) : last(last) {}
+  std::unique_ptr<TaskWriter> openTask(int) override { return std::make_unique<Task>(*this); }
+  void commit() override {}
+  void abort() noexcept override {}
+  std::shared_ptr<arrow::RecordBatch>& last;
+};
+
+// What {1, 2} becomes in a column s STRUCT<a: INT, b: INT>.
+std::string stored(const DataTypePtr& given, const ColumnAssignment& assignment) {
+  arrow::Int32Builder one, two;
+  EXPECT_TRUE(one.Append(1).ok() && two.Append(2).ok());
+  const SchemaPtr data = DataType::structOf({{"s", given}});
+  const auto column = std::make_shared<arrow::StructArray>(toArrowType(*given), 1,
+                                                           arrow::ArrayVector{*one.Finish(), *two.Finish()});
+  std::shared_ptr<arrow::RecordBatch> last;
+  const auto write = withStoreAssignment(std::make_unique<Rows>(last), data, assignment, BatchContext());
+  write->openTask(0)->write(arrow::RecordBatch::Make(toArrowSchema(*data), 1, {column}));
+  const auto& pair = static_cast<const arrow::StructArray&>(*last->column(0));
+  return (*pair.field(0)->GetScalar(0))->ToString() + "," + (*pair.field(1)->GetScalar(0))->ToString();
+}
+
+// Asked of Spark 4.2 with Delta 4.4: INSERT BY NAME, and any INSERT whose columns have the table's names,
+// take the fields of a struct by name; others take them as they come.
+TEST(StoreAssignment, FieldsInsideGoByNameWhereColumnsDo) {
+  const SchemaPtr table = DataType::structOf({{"s", pairOf("a", "b")}});
+  const auto data = [](const char* column, const DataTypePtr& type) {
+    return DataType::structOf({{column, type}});
+  };
+  EXPECT_EQ(stored(pairOf("b", "a"), assignByName(*table, *data("s", pairOf("b", "a")))), "2,1");
+  EXPECT_EQ(stored(pairOf("b", "a"), assignByPosition(*table, *data("s", pairOf("b", "a")), "t")), "2,1");
+  EXPECT_EQ(stored(pairOf("b", "a"), assignByPosition(*table, *data("col1", pairOf("b", "a")), "t")), "1,2");
+  EXPECT_EQ(stored(pairOf("x", "y"), assignByPosition(*table, *data("s", pairOf("x", "y")), "t")), "1,2");
+  EXPECT_EQ(conditionOf([&] {
+              const auto missing = data("s", DataType::structOf({{"a", intType()}}));
+              std::shared_ptr<arrow::RecordBatch> last;
+              withStoreAssignment(std::make_unique<Rows>(last), missing, assignByName(*table, *missing),
+                                  BatchContext());
+            }),
+            "DELTA_INSERT_COLUMN_ARITY_MISMATCH");
+}
+
 }  // namespace
 }  // namespace thalweg

@@ -5,6 +5,7 @@
 #include "commands/table_target.h"
 #include "common/error.h"
 #include "delta/files/row_rules.h"
+#include "delta/maintain/auto_compaction.h"
 
 namespace thalweg {
 namespace {
@@ -16,7 +17,8 @@ std::unique_ptr<BatchWrite> beginWrite(const TableTarget& target, const TableWri
   WriteDefinition definition;
   definition.options = write.options;
   definition.options.erase("path");
-  takeOverwriteMode(session.lookUp("spark.sql.sources.partitionOverwriteMode"), &definition.options);
+  takeWriteSettings([&](const std::string& key) { return session.lookUp(key); }, &definition.options);
+  definition.cancellation = &session.cancellation();
   definition.path = target.address;
   definition.partitionColumns = write.partitionedBy;
   definition.timeZone = session.lookUp("spark.sql.session.timeZone").value_or("UTC");
@@ -96,10 +98,18 @@ void makeTable(const TableSave& save, CommandSession& session) {
 
 }  // namespace
 
-void takeOverwriteMode(const std::optional<std::string>& setting, Options* options) {
+void takeWriteSettings(const SettingLookup& setting, Options* options) {
+  const auto take = [&](const std::string& key, const std::string& option) {
+    const auto value = setting(key);
+    if (value && !options->has(option)) options->set(option, *value);
+  };
+  take("spark.databricks.delta.optimizeWrite.enabled", "optimizeWrite");
+  for (const char* key :
+       {delta::kAutoCompactSetting, delta::kAutoCompactMinFilesSetting, delta::kAutoCompactMaxSizeSetting})
+    take(key, key);
   // Rows that are named take precedence of a session's habit.
-  if (options->has("replaceWhere")) return;
-  if (setting && !options->has("partitionOverwriteMode")) options->set("partitionOverwriteMode", *setting);
+  if (!options->has("replaceWhere"))
+    take("spark.sql.sources.partitionOverwriteMode", "partitionOverwriteMode");
 }
 
 void insertByPosition(const TableWrite& write, CommandSession& session) {

@@ -1,6 +1,7 @@
 // Rows into tables: INSERT, saveAsTable, insertInto, writeTo.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,9 +19,11 @@ struct TableWrite {
   std::vector<std::string> partitionedBy = {};  // as the writer says; must be the table's own
 };
 
-// What an overwrite replaces where the write's own options do not say: the session's
-// spark.sql.sources.partitionOverwriteMode. Every batch write's options pass here; the format acts on it.
-void takeOverwriteMode(const std::optional<std::string>& setting, Options* options);
+// What a batch write does where its own options do not say: the session's settings become options
+// (partitionOverwriteMode, optimizeWrite, and those of auto compaction under their own names). Every batch
+// write's options pass here; the format acts on them.
+using SettingLookup = std::function<std::optional<std::string>(const std::string& key)>;
+void takeWriteSettings(const SettingLookup& setting, Options* options);
 
 // Into a table that exists, column by column: INSERT, insertInto. Values are cast. Throws Error of
 // requireTable and assignByPosition.

@@ -88,8 +88,10 @@ CommandResult run(const sql::Update& statement, CommandSession& session) {
   const AnalyzerContext context = session.analyzerContext();
   const auto evaluator = makeSqlEvaluator(context.functions.timeZone, context.functions.ansi);
   const Setter setter(plan, *table.snapshot, session.batchContext(), *evaluator);
+  const ExpressionPtr condition = foldedCondition(plan.condition, session.batchContext());
+  if (matchesNothing(condition)) return affectedRows(0);
   const delta::EditMetrics metrics =
-      runEdit(table, {"UPDATE", plan.condition, [&](const auto& rows) { return setter(rows); }}, session);
+      runEdit(table, {"UPDATE", condition, [&](const auto& rows) { return setter(rows); }}, session);
   return affectedRows(metrics.numTouchedRows);
 }
 

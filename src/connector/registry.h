@@ -17,6 +17,8 @@
 
 namespace thalweg {
 
+class CancellationToken;
+
 // What a reader names: options as given, paths among them or apart, and the user's schema where there is one.
 struct ReadDefinition {
   Options options;
@@ -45,7 +47,9 @@ struct WriteDefinition {
   std::string timeZone = "UTC";
   bool ansi = true;
   std::optional<TableCreation> creation = {};
-  // Of streams whose batches the engine paces, many a second: the sink keeps the number of small files down behind them.
+  const CancellationToken* cancellation = nullptr;  // of the statement, which outlives the write; null: none
+  // Of streams whose batches the engine paces, many a second: the sink keeps the number of small files down
+  // behind them.
   bool compactBehind = false;
   // Of streams in update mode whose rows are groups of an aggregation: the columns of the output that the groups are by. A row
   // takes the place of its group's earlier one. No columns: there is one group. Absent: rows are only added.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <arrow/type_fwd.h>
 
@@ -40,6 +41,14 @@ class BatchWrite {
   virtual void abort() noexcept = 0;
   // Rows that the batch wrote; −1 where the sink does not count (as in Spark's progress).
   virtual int64_t numOutputRows() const { return -1; }
+
+  // How the rows had better come, so that a few large files become of them: those with equal values in these
+  // columns of the batch in one task, tasks of about so many bytes. nullopt: as they are.
+  struct Gathering {
+    std::vector<int> columns;
+    int64_t bytes = 0;
+  };
+  virtual std::optional<Gathering> gathering() const { return std::nullopt; }
 };
 
 struct StreamBatch {

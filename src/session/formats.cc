@@ -58,6 +58,8 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs, TaskPool& poo
   const auto engine = [&pool](const WriteDefinition& write) {
     DeltaWriteEngine made;
     made.expressions = makeSqlEvaluator(write.timeZone, write.ansi);
+    made.cancellation = write.cancellation;
+    made.numTasks = pool.numSlots();
     made.runTasks = [&pool](int count, const std::function<void(int)>& task) { pool.runAll(count, task); };
     return made;
   };

@@ -5,6 +5,7 @@
 #include "commands/table_target.h"
 #include "common/error.h"
 #include "expr/cast/cast.h"
+#include "plan/analyze/char_padding.h"
 #include "session/session.h"
 #include "sql/parser.h"
 #include "types/schema_json.h"
@@ -125,7 +126,8 @@ LogicalPtr Session::tableRelation(const std::string& providerName, const std::st
   definition.corruptRecordColumn = setting("spark.sql.columnNameOfCorruptRecord");
   if (streaming) return streamScan(provider, definition, server_->formats.fileSystems());
   if (!provider.openTable) throw unsupported("Reading the format '" + provider.name + "' as a batch");
-  return tableScan(provider.openTable(definition, server_->formats.fileSystems()));
+  const LogicalPtr scan = tableScan(provider.openTable(definition, server_->formats.fileSystems()));
+  return setting("spark.sql.readSideCharPadding") == "true" ? withPaddedChars(scan) : scan;
 }
 
 LogicalPtr Session::viewRelation(const TableEntry& view, const ResolutionScope& outer,

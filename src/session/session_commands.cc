@@ -121,7 +121,8 @@ void Session::write(const proto::WriteOperation& operation, StatementSession& se
   if (!provider.openBatchWrite) throw unsupported("Writing the format '" + provider.name + "' as a batch");
   WriteDefinition definition;
   for (const auto& [name, value] : operation.options()) definition.options.set(name, value);
-  takeOverwriteMode(setting("spark.sql.sources.partitionOverwriteMode"), &definition.options);
+  takeWriteSettings([&](const std::string& key) { return lookUp(key); }, &definition.options);
+  definition.cancellation = &session.cancellation();
   if (operation.has_path() && !operation.path().empty()) definition.path = operation.path();
   else definition.path = definition.options.get("path");
   definition.partitionColumns.assign(operation.partitioning_columns().begin(), operation.partitioning_columns().end());

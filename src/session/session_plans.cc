@@ -15,6 +15,7 @@
 #include "types/arrow_types.h"
 #include "types/ddl.h"
 #include "types/schema_json.h"
+#include "types/text/number_text.h"
 
 namespace thalweg {
 namespace {
@@ -95,6 +96,9 @@ AnalyzerContext Session::analyzerContext(CancellationToken cancellation, const R
   context.formats = &server_->formats;
   context.defaultFormat = captured("spark.sql.sources.default");
   context.defaultParallelism = server_->pool.numSlots();
+  context.padsChars = setting("spark.sql.readSideCharPadding") == "true";
+  context.shufflePartitions = static_cast<int>(
+      parseIntegral(setting("spark.sql.shuffle.partitions"), 1, 1'000'000, false).value_or(200));
   context.currentCatalog = scope.names.catalog;
   context.currentSchema = scope.names.schema;
   context.findRelation = [this, scope, cancellation](const std::vector<std::string>& name, const Options& options, bool streaming) {

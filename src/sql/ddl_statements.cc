@@ -142,7 +142,7 @@ ColumnDefinition StatementParser::parseColumnDefinition() {
   ColumnDefinition column;
   column.name = tokens_.expectMultipartIdentifier();
   tokens_.acceptSymbol(":");
-  column.type = tokens_.expectType();
+  column.type = tokens_.expectType(&column.bounds);
   parseColumnOptions(&column);
   return column;
 }
@@ -396,11 +396,11 @@ void StatementParser::parseAlterColumn(AlterTable* alter) {
       !tokens_.peekAnyWord({"type", "comment", "after", "set", "drop"})) {
     const std::string name = tokens_.expectIdentifier();
     if (!equalsIgnoreCase(name, alter->columnNames[0].back())) throw unsupported("CHANGE COLUMN that renames a column");
-    alter->newType = tokens_.expectType();
+    alter->newType = tokens_.expectType(&alter->newBounds);
   }
   for (;;) {
     if (tokens_.acceptWord("type")) {
-      alter->newType = tokens_.expectType();
+      alter->newType = tokens_.expectType(&alter->newBounds);
     } else if (tokens_.acceptWord("comment")) {
       alter->comment = tokens_.expectString();
     } else if (tokens_.acceptWord("first")) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "common/error.h"
+#include "common/options.h"
 
 namespace thalweg::sql {
 namespace {
@@ -28,6 +29,8 @@ class Lexer {
       skipBlanksAndComments();
       Token token = next();
       tokens.push_back(token);
+      behindSelect_ = token.kind == TokenKind::Hint ||
+                      (token.kind == TokenKind::Word && equalsIgnoreCase(token.text, "select"));
       if (token.kind == TokenKind::End) return tokens;
     }
   }
@@ -50,12 +53,22 @@ class Lexer {
         ++position_;
       } else if (c == '-' && at(position_ + 1) == '-') {
         while (position_ < text_.size() && text_[position_] != '\n') ++position_;
+      } else if (atHint()) {
+        return;
       } else if (c == '/' && at(position_ + 1) == '*') {
         skipBracketedComment();
       } else {
         return;
       }
     }
+  }
+
+  bool atHint() const { return behindSelect_ && text_.substr(position_, 3) == "/*+"; }
+
+  Token hint() {
+    const size_t close = text_.find("*/", position_);
+    if (close == std::string_view::npos) fail(position_, text_.size());
+    return token(TokenKind::Hint, close + 2);
   }
 
   // Bracketed comments nest.
@@ -83,6 +96,7 @@ class Lexer {
   Token next() {
     if (position_ >= text_.size()) return {TokenKind::End, text_.size(), text_.size(), {}};
     const char c = text_[position_];
+    if (atHint()) return hint();
     if (lower(c) == 'r' && (at(position_ + 1) == '\'' || at(position_ + 1) == '"')) return rawString();
     if (c == '\'' || c == '"') return quoted();
     if (c == '`') return quotedWord();
@@ -174,6 +188,7 @@ class Lexer {
 
   std::string_view text_;
   size_t position_ = 0;
+  bool behindSelect_ = false;
 };
 
 void appendUtf8(std::string& out, uint32_t codePoint) {

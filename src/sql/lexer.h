@@ -1,4 +1,5 @@
-// SQL text as tokens with their byte positions. Comments, hints (/*+ … */) and blanks are left out.
+// SQL text as tokens with their byte positions. Comments and blanks are left out; so are hints (/*+ … */)
+// that do not stand behind SELECT.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,7 @@ enum class TokenKind {
   Number,      // with its suffix: 1L, 1.5BD, 1e3
   Symbol,      // operators and punctuation; '>' is always a token of its own unless '>='
   End,
+  Hint,        // /*+ … */ behind SELECT
 };
 
 struct Token {

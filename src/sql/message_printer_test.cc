@@ -159,6 +159,9 @@ std::string printedTree(const sc::Relation& relation) {
     case R::kUnresolvedTableValuedFunction:
       return relation.unresolved_table_valued_function().function_name() + "(" +
              printedList(relation.unresolved_table_valued_function().arguments()) + ")";
+    case R::kHint:
+      return "Hint " + relation.hint().name() + "[" + printedList(relation.hint().parameters()) + "](" +
+             printed(relation.hint().input()) + ")";
     case R::kRepartitionByExpression:
       return "Repartition[" + printedList(relation.repartition_by_expression().partition_exprs()) + "](" +
              printed(relation.repartition_by_expression().input()) + ")";

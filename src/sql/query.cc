@@ -328,11 +328,44 @@ Nodes SqlParser::parseSelectList() {
 Plan SqlParser::parseSelect() {
   Restored<size_t> start(selectStart_, tokens_.position());
   Restored<std::optional<std::vector<WindowDefinition>>> windows(windowDefinitions_, std::nullopt);
-  return parseSelectBody();
+  std::vector<Hint> hints;
+  Plan plan = parseSelectBody(&hints);
+  // The first one lies outermost.
+  for (auto hint = hints.rbegin(); hint != hints.rend(); ++hint) {
+    Plan hinted = newPlan(raisedHeight(hint->parameters, plan.height));
+    auto* message = hinted.message->mutable_hint();
+    message->set_allocated_input(plan.message.release());
+    message->set_name(std::move(hint->name));
+    for (Node& parameter : hint->parameters)
+      message->mutable_parameters()->AddAllocated(parameter.message.release());
+    plan = std::move(hinted);
+  }
+  return plan;
 }
 
-Plan SqlParser::parseSelectBody() {
+void SqlParser::parseHints(std::vector<Hint>* hints) {
+  while (tokens_.peek().kind == TokenKind::Hint) {
+    std::string_view text = tokens_.take().text;
+    text.remove_prefix(3);
+    text.remove_suffix(2);
+    SqlParser inner(text, options_);
+    while (!inner.tokens_.atEnd()) {
+      Hint& hint = hints->emplace_back();
+      hint.name = inner.tokens_.expectIdentifier();
+      if (inner.tokens_.acceptSymbol("(") && !inner.tokens_.acceptSymbol(")")) {
+        do {
+          hint.parameters.push_back(inner.parseExpression());
+        } while (inner.tokens_.acceptSymbol(","));
+        inner.tokens_.expectSymbol(")");
+      }
+      inner.tokens_.acceptSymbol(",");
+    }
+  }
+}
+
+Plan SqlParser::parseSelectBody(std::vector<Hint>* hints) {
   tokens_.expectWord("select");
+  parseHints(hints);
   const bool distinct = tokens_.peekWord("distinct") && !tokens_.peekSymbol(",", 1);
   if (distinct || (tokens_.peekWord("all") && !tokens_.peekSymbol(",", 1))) tokens_.take();
   Nodes list = parseSelectList();

@@ -20,20 +20,34 @@ class QueryText : public testing::TestWithParam<Case> {};
 
 TEST_P(QueryText, becomesRelation) { EXPECT_EQ(printedQuery(GetParam().text), GetParam().expected); }
 
-INSTANTIATE_TEST_SUITE_P(Select, QueryText, testing::Values(
-    Case{"SELECT 1", "Project[1]()"}, Case{"select a, b c from t;", "Project[a, b AS c](Read t)"},
-    Case{"SELECT DISTINCT a FROM t", "Distinct(Project[a](Read t))"}, Case{"SELECT * FROM db.t WHERE a > 1", "Project[*](Filter[>(a, 1)](Read db.t))"},
-    Case{"SELECT start, end FROM t", "Project[start, end](Read t)"}, Case{"SELECT /*+ COALESCE(1) */ a FROM t", "Project[a](Read t)"},
-    Case{"SELECT s.* FROM t", "Project[s.*](Read t)"}, Case{"SELECT * EXCEPT (a) FROM t", "Project[* EXCEPT a](Read t)"},
-    Case{"SELECT a FROM t ORDER BY b DESC, c NULLS LAST LIMIT 2 OFFSET 1",
-         "Limit 2(Offset 1(Sort[b DESC, c ASC LAST](Project[a](Read t))))"},
-    Case{"SELECT a FROM t SORT BY a", "LocalSort[a ASC](Project[a](Read t))"}, Case{"SELECT a FROM t LIMIT 1+1", "Limit 2(Project[a](Read t))"},
-    Case{"SELECT a FROM t LIMIT ALL", "Project[a](Read t)"}, Case{"SELECT a FROM t LIMIT -1", "INVALID_LIMIT_LIKE_EXPRESSION.IS_NEGATIVE"},
-    Case{"SELECT a FROM t LIMIT a", "UNSUPPORTED_FEATURE.THALWEG"},
-    Case{"SELECT id FROM t CLUSTER BY id", "LocalSort[id ASC](Repartition[id](Project[id](Read t)))"},
-    Case{"SELECT current_catalog() c, 1 AS select_", "Project[current_catalog() AS c, 1 AS select_]()"},
-    Case{"SELECT sum(v) OVER w s FROM t WINDOW w AS (PARTITION BY k ORDER BY v)",
-         "Project[sum(v) OVER (PARTITION k ORDER v ASC) AS s](Read t)"}));
+INSTANTIATE_TEST_SUITE_P(
+    Select, QueryText,
+    testing::Values(
+        Case{"SELECT 1", "Project[1]()"}, Case{"select a, b c from t;", "Project[a, b AS c](Read t)"},
+        Case{"SELECT DISTINCT a FROM t", "Distinct(Project[a](Read t))"},
+        Case{"SELECT * FROM db.t WHERE a > 1", "Project[*](Filter[>(a, 1)](Read db.t))"},
+        Case{"SELECT start, end FROM t", "Project[start, end](Read t)"},
+        Case{"SELECT /*+ COALESCE(1) */ a FROM t", "Hint COALESCE[1](Project[a](Read t))"},
+        Case{"SELECT /*+ REPARTITION(3, p), coalesce(2) */ DISTINCT a FROM t",
+             "Hint REPARTITION[3, p](Hint coalesce[2](Distinct(Project[a](Read t))))"},
+        Case{"SELECT /*+ REBALANCE */ /*+ BROADCAST(t) */ a FROM t",
+             "Hint REBALANCE[](Hint BROADCAST[t](Project[a](Read t)))"},
+        Case{"SELECT a /*+ COALESCE(1) */ FROM t", "Project[a](Read t)"},
+        Case{"SELECT /*+ COALESCE(1 */ a FROM t", "PARSE_SYNTAX_ERROR"},
+        Case{"SELECT /*+ COALESCE(1)", "PARSE_SYNTAX_ERROR"},
+        Case{"SELECT s.* FROM t", "Project[s.*](Read t)"},
+        Case{"SELECT * EXCEPT (a) FROM t", "Project[* EXCEPT a](Read t)"},
+        Case{"SELECT a FROM t ORDER BY b DESC, c NULLS LAST LIMIT 2 OFFSET 1",
+             "Limit 2(Offset 1(Sort[b DESC, c ASC LAST](Project[a](Read t))))"},
+        Case{"SELECT a FROM t SORT BY a", "LocalSort[a ASC](Project[a](Read t))"},
+        Case{"SELECT a FROM t LIMIT 1+1", "Limit 2(Project[a](Read t))"},
+        Case{"SELECT a FROM t LIMIT ALL", "Project[a](Read t)"},
+        Case{"SELECT a FROM t LIMIT -1", "INVALID_LIMIT_LIKE_EXPRESSION.IS_NEGATIVE"},
+        Case{"SELECT a FROM t LIMIT a", "UNSUPPORTED_FEATURE.THALWEG"},
+        Case{"SELECT id FROM t CLUSTER BY id", "LocalSort[id ASC](Repartition[id](Project[id](Read t)))"},
+        Case{"SELECT current_catalog() c, 1 AS select_", "Project[current_catalog() AS c, 1 AS select_]()"},
+        Case{"SELECT sum(v) OVER w s FROM t WINDOW w AS (PARTITION BY k ORDER BY v)",
+             "Project[sum(v) OVER (PARTITION k ORDER v ASC) AS s](Read t)"}));
 
 INSTANTIATE_TEST_SUITE_P(GroupBy, QueryText, testing::Values(
     Case{"SELECT k, count(*) c FROM t GROUP BY k", "Aggregate GROUPBY[k][k, count(*) AS c](Read t)"},

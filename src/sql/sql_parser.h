@@ -134,7 +134,13 @@ class SqlParser {
   Plan parseQueryTerm(int minimumPrecedence);
   Plan parseQueryPrimary();
   Plan parseSelect();
-  Plan parseSelectBody();
+  // /*+ NAME(parameters), … */, as they stand.
+  struct Hint {
+    std::string name;
+    Nodes parameters;
+  };
+  void parseHints(std::vector<Hint>* hints);
+  Plan parseSelectBody(std::vector<Hint>* hints);
   Plan withReferences(Plan root, std::vector<RelationPtr> references, int height);
   Plan parseQueryOrganization(Plan input);
   Plan parseValues();

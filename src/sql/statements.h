@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sql/message_ptr.h"
+#include "types/char_varchar.h"
 #include "types/data_type.h"
 
 namespace thalweg::sql {
@@ -57,6 +58,7 @@ struct ColumnDefinition {
   // ALTER TABLE ADD COLUMN … FIRST | AFTER other
   bool first = false;
   std::optional<std::string> after = {};
+  StringBounds bounds = {};  // of the type's CHAR and VARCHAR
 };
 
 // A PARTITIONED BY or CLUSTER BY item that is no plain column: days(ts), bucket(4, id).
@@ -278,6 +280,7 @@ struct AlterTable {
   bool ifExists = false;
   // AlterColumn: what is set changes.
   DataTypePtr newType = {};
+  StringBounds newBounds = {};  // of newType's CHAR and VARCHAR
   std::optional<bool> nullable = {};
   std::optional<std::string> comment = {};
   std::optional<std::string> setDefault = {};  // SQL text

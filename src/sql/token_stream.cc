@@ -120,12 +120,12 @@ int64_t TokenStream::expectInteger() {
   return value;
 }
 
-DataTypePtr TokenStream::expectType() {
+DataTypePtr TokenStream::expectType(StringBounds* bounds) {
   const size_t start = peek().start;
   size_t length = 0;
   DataTypePtr type;
   try {
-    type = parseTypeDdlPrefix(text_.substr(start), &length);
+    type = parseTypeDdlPrefix(text_.substr(start), &length, bounds);
   } catch (const Error& error) {
     if (error.condition() != "PARSE_SYNTAX_ERROR") throw;
     fail();

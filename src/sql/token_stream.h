@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sql/lexer.h"
+#include "types/char_varchar.h"
 #include "types/data_type.h"
 
 namespace thalweg::sql {
@@ -47,8 +48,8 @@ class TokenStream {
   std::string expectString();
   // [-] digits
   int64_t expectInteger();
-  // A type as in DDL.
-  DataTypePtr expectType();
+  // A type as in DDL; `bounds` as of parseTypeDdlPrefix.
+  DataTypePtr expectType(StringBounds* bounds = nullptr);
 
   // Index of the ')' that closes the '(' at token `index`; the End token's where none does.
   size_t closingParenthesis(size_t index) const;

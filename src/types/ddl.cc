@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/json_text.h"
 #include "common/options.h"
+#include "types/char_varchar.h"
 #include "types/schema_json.h"
 
 namespace thalweg {
@@ -32,13 +33,24 @@ class DdlParser {
     return type;
   }
 
+  // Of the strings of what was parsed.
+  const StringBounds& bounds() const { return bounds_; }
+
   SchemaPtr wholeColumnList() {
     std::vector<StructField> fields;
     do {
       fields.push_back(parseField(0, /*colonAllowed=*/true));
     } while (acceptSymbol(','));
     expectEnd();
+    refuseBounds();
     return DataType::structOf(std::move(fields));
+  }
+
+  void refuseBounds() const {
+    if (!hasBounds(bounds_)) return;
+    throw Error("UNSUPPORTED_CHAR_OR_VARCHAR_AS_STRING",
+                "The schema '" + std::string(text_) +
+                    "' has CHAR or VARCHAR, which only the columns of tables can be: say STRING.");
   }
 
  private:
@@ -177,13 +189,21 @@ class DdlParser {
     }
     if (name == "decimal" || name == "dec" || name == "numeric") return parseDecimal();
     if (name == "interval") return parseInterval();
-    if (name == "varchar" || name == "char" || name == "character") {
-      expectSymbol('(');
-      parseInteger();
-      expectSymbol(')');
-      return stringType();
-    }
+    if (name == "varchar" || name == "char" || name == "character") return parseBoundedString(name);
+    if (name == "string") bounds_.emplace_back();
     return parsePrimitive(name);
+  }
+
+  DataTypePtr parseBoundedString(const std::string& name) {
+    if (!acceptSymbol('(')) {
+      const std::string type = name == "varchar" ? "\"VARCHAR\"" : "\"CHAR\"";
+      throw Error("DATATYPE_MISSING_SIZE", "The type " + type + " needs a length: " + name + "(10).",
+                  {{"type", type}});
+    }
+    bounds_.push_back(
+        {name == "varchar" ? StringBound::Kind::Varchar : StringBound::Kind::Char, parseInteger()});
+    expectSymbol(')');
+    return stringType();
   }
 
   DataTypePtr parsePrimitive(const std::string& name) {
@@ -229,6 +249,7 @@ class DdlParser {
 
   std::string_view text_;
   size_t position_ = 0;
+  StringBounds bounds_;
 };
 
 std::string quotedName(const std::string& name) {
@@ -252,6 +273,14 @@ std::string commentOf(const StructField& field) {
   return " COMMENT '" + escaped + "'";
 }
 
+// A whole schema given as one type.
+DataTypePtr parseSchemaType(std::string_view text) {
+  DdlParser parser(text);
+  DataTypePtr type = parser.wholeType();
+  parser.refuseBounds();
+  return type;
+}
+
 bool startsWithBrace(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   return first != std::string_view::npos && (text[first] == '{' || text[first] == '"');
@@ -261,7 +290,12 @@ bool startsWithBrace(std::string_view text) {
 
 DataTypePtr parseTypeDdl(std::string_view text) { return DdlParser(text).wholeType(); }
 
-DataTypePtr parseTypeDdlPrefix(std::string_view text, size_t* length) { return DdlParser(text).typePrefix(length); }
+DataTypePtr parseTypeDdlPrefix(std::string_view text, size_t* length, StringBounds* bounds) {
+  DdlParser parser(text);
+  DataTypePtr type = parser.typePrefix(length);
+  if (bounds) *bounds = parser.bounds();
+  return type;
+}
 
 SchemaPtr parseSchemaDdl(std::string_view text) {
   // A column list first: "struct<…>" as a whole is no column list, for a type must follow the name.
@@ -270,7 +304,7 @@ SchemaPtr parseSchemaDdl(std::string_view text) {
   } catch (const Error&) {
     DataTypePtr type;
     try {
-      type = parseTypeDdl(text);
+      type = parseSchemaType(text);
     } catch (const Error&) {
     }
     if (type && type->id() == TypeId::Struct) return type;
@@ -288,7 +322,7 @@ SchemaPtr parseUserSchema(std::string_view text) {
   } catch (const Error&) {
     DataTypePtr type;
     try {
-      type = parseTypeDdl(text);
+      type = parseSchemaType(text);
     } catch (const Error&) {
     }
     if (type) return DataType::structOf({{"value", type}});

@@ -3,19 +3,25 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "types/data_type.h"
 
 namespace thalweg {
 
+struct StringBound;
+
 // One type: "bigint", "array<struct<a: int>>", "decimal(10, 2)", "timestamp_ltz". Throws Error PARSE_SYNTAX_ERROR or
 // UNSUPPORTED_DATATYPE; depth is bounded.
 DataTypePtr parseTypeDdl(std::string_view text);
 
-// The type that `text` begins with; *length is set to the bytes it took. For parsers of larger texts (CAST(x AS type)).
-DataTypePtr parseTypeDdlPrefix(std::string_view text, size_t* length);
+// The type that `text` begins with; *length is set to the bytes it took. For parsers of larger texts (CAST(x
+// AS type)). `bounds`, where given, becomes what is declared of each of its strings (types/char_varchar.h).
+DataTypePtr parseTypeDdlPrefix(std::string_view text, size_t* length,
+                               std::vector<StringBound>* bounds = nullptr);
 
-// A list of columns, or struct<…>: always a struct type.
+// A list of columns, or struct<…>: always a struct type. Throws Error UNSUPPORTED_CHAR_OR_VARCHAR_AS_STRING
+// for CHAR and VARCHAR, as parseUserSchema: readers do not hold rows up to lengths.
 SchemaPtr parseSchemaDdl(std::string_view text);
 
 // What a user may give as a schema: schema JSON (starts with '{'), a column list, or a single type. A single type that is

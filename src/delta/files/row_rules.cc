@@ -8,6 +8,7 @@
 #include <arrow/scalar.h>
 #include <nlohmann/json.hpp>
 
+#include "columnar/list_values.h"
 #include "common/error.h"
 #include "types/arrow_result.h"
 #include "types/column_metadata.h"
@@ -50,6 +51,60 @@ void refuseNestedRules(const DataType& type, const std::string& path) {
     refuseNestedRules(*field.type, path + "." + field.name);
   }
 }
+
+// Holds all strings of a column up to their bounds. `path` names the values in the check that an error shows.
+class LengthCheck {
+ public:
+  explicit LengthCheck(const StringBounds& bounds) : bounds_(bounds) {}
+
+  void check(const std::shared_ptr<arrow::Array>& values, const DataType& type, const std::string& path) {
+    switch (type.id()) {
+      case TypeId::String:
+        return checkStrings(static_cast<const arrow::StringArray&>(*values), path);
+      case TypeId::Array: {
+        const auto lists = withUsedValuesOnly(values, arrow::default_memory_pool());
+        return check(static_cast<const arrow::ListArray&>(*lists).values(), *type.element(),
+                     path + ".element");
+      }
+      case TypeId::Map: {
+        const auto maps = withUsedValuesOnly(values, arrow::default_memory_pool());
+        const auto& map = static_cast<const arrow::MapArray&>(*maps);
+        check(map.keys(), *type.key(), path + ".key");
+        return check(map.items(), *type.value(), path + ".value");
+      }
+      case TypeId::Struct:
+        for (size_t i = 0; i < type.fields().size(); ++i) {
+          const StructField& field = type.fields()[i];
+          const auto child = valueOrThrow(
+              static_cast<const arrow::StructArray&>(*values).GetFlattenedField(static_cast<int>(i)));
+          check(child, *field.type, path + ".`" + field.name + "`");
+        }
+        return;
+      default:
+        return;
+    }
+  }
+
+ private:
+  void checkStrings(const arrow::StringArray& values, const std::string& path) {
+    const StringBound& bound = bounds_[next_++];
+    if (bound.kind == StringBound::Kind::None) return;
+    for (int64_t row = 0; row < values.length(); ++row) {
+      if (values.IsNull(row) || values.value_length(row) <= bound.length) continue;
+      const std::string_view value = values.GetView(row);
+      if (numCharacters(value) <= bound.length) continue;
+      const std::string rule = fmt::format("(({0} IS NULL) OR (length({0}) <= {1}))", path, bound.length);
+      throw Error(
+          "DELTA_EXCEED_CHAR_VARCHAR_LIMIT",
+          fmt::format("The value \"{}\" is longer than its CHAR or VARCHAR takes: {}. Trailing spaces count.",
+                      value, rule),
+          {{"value", std::string(value)}, {"expr", rule}});
+    }
+  }
+
+  const StringBounds& bounds_;
+  size_t next_ = 0;
+};
 
 // What a value that comes for a generated column must satisfy.
 std::string generationCheck(const std::string& column, const std::string& sql) {
@@ -164,6 +219,7 @@ RowRules::RowRules(const Metadata& metadata, SchemaPtr schema, const std::vector
     const StructField& column = schema_->fields()[i];
     const int index = static_cast<int>(i);
     refuseNestedRules(*column.type, column.name);
+    addLengths(index);
     if (const auto sql = invariantOf(column))
       addCheck(column.name, *sql, needed("an invariant of column " + column.name));
     if (const auto sql = metadataText(column.metadata, kGenerationExpression)) {
@@ -180,6 +236,17 @@ RowRules::RowRules(const Metadata& metadata, SchemaPtr schema, const std::vector
     const std::string name = key.substr(kConstraintPrefix.size());
     addCheck(name, sql, needed("the constraint " + name));
   }
+}
+
+void RowRules::addLengths(int column) {
+  const StructField& field = schema_->fields()[static_cast<size_t>(column)];
+  StringBounds bounds = stringBoundsOf(*field.type, field.metadata);
+  if (bounds.empty() && hasMetadataKey(field.metadata, kCharVarcharKey)) {
+    throw unsupported("the lengths of column " + field.name + ", '" +
+                      metadataText(field.metadata, kCharVarcharKey).value_or("") +
+                      "', which do not fit its type");
+  }
+  if (hasBounds(bounds)) lengths_.push_back({column, std::move(bounds)});
 }
 
 void RowRules::addGenerated(int column, const std::string& sql, bool given,
@@ -232,6 +299,10 @@ std::shared_ptr<arrow::RecordBatch> RowRules::apply(std::shared_ptr<arrow::Recor
   for (const auto& identity : identities_) put(identity->column, identity->next(rows->num_rows()));
   for (const Filled& one : generated_) put(one.column, one.value->evaluate(*rows));
   if (hasNotNull_) checkNotNull(*rows, *schema_);
+  for (const Lengths& one : lengths_) {
+    const StructField& field = schema_->fields()[static_cast<size_t>(one.column)];
+    LengthCheck(one.bounds).check(rows->column(one.column), *field.type, field.name);
+  }
   for (const Check& rule : checks_) check(rule, *rows);
   return rows;
 }

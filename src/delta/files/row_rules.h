@@ -13,6 +13,7 @@
 
 #include "delta/actions/actions.h"
 #include "delta/files/expression_evaluator.h"
+#include "types/char_varchar.h"
 #include "types/data_type.h"
 
 namespace thalweg::delta {
@@ -38,8 +39,8 @@ bool isIdentity(const StructField& column);
 // Error ARITHMETIC_OVERFLOW where that is no BIGINT.
 std::optional<int64_t> identityMarkAfter(const StructField& column, int64_t value);
 
-// CHECK constraints, invariants, NOT NULL, generated columns, defaults and identity columns of one write. Any
-// thread.
+// CHECK constraints, invariants, NOT NULL, lengths of CHAR and VARCHAR, generated columns, defaults and
+// identity columns of one write. Any thread.
 class RowRules {
  public:
   // Of rows of `schema`, the table's, that come with the columns for which `given` is true; others hold nulls
@@ -54,7 +55,8 @@ class RowRules {
   void requireReplaceWhere(const std::string& sql, const ExpressionEvaluator& evaluator);
 
   // The rows with what the table fills in. Throws Error DELTA_VIOLATE_CONSTRAINT_WITH_VALUES,
-  // DELTA_NOT_NULL_CONSTRAINT_VIOLATED, and those of the expressions.
+  // DELTA_NOT_NULL_CONSTRAINT_VIOLATED, DELTA_EXCEED_CHAR_VARCHAR_LIMIT, and those of the expressions. As
+  // Spark writes them, CHAR is not padded and VARCHAR not trimmed: trailing spaces count.
   std::shared_ptr<arrow::RecordBatch> apply(std::shared_ptr<arrow::RecordBatch> rows) const;
 
   // The schema with identity columns' new high-water marks, where apply() gave any out.
@@ -72,7 +74,12 @@ class RowRules {
     bool isReplaceWhere = false;
   };
   struct Identity;
+  struct Lengths {
+    int column;
+    StringBounds bounds;
+  };
 
+  void addLengths(int column);
   void addGenerated(int column, const std::string& sql, bool given, const ExpressionEvaluator& evaluator);
   void addCheck(std::string name, const std::string& sql, const ExpressionEvaluator& evaluator);
   void check(const Check& rule, const arrow::RecordBatch& rows) const;
@@ -82,6 +89,7 @@ class RowRules {
   std::vector<Filled> defaults_;
   std::vector<std::unique_ptr<Identity>> identities_;
   std::vector<Filled> generated_;
+  std::vector<Lengths> lengths_;
   std::vector<Check> checks_;
 };
 

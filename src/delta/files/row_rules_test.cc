@@ -161,5 +161,53 @@ TEST(IdentityMark, IsTheSequencesNextValueFromTheTablesFurthest) {
   EXPECT_EQ(conditionOf([] { identityMarkAfter(identityColumn(1, 10, {}), kMax); }), "ARITHMETIC_OVERFLOW");
 }
 
-}  // namespace
-}  // namespace thalweg::delta
+// One column of texts with this metadata.
+std::string conditionOfTexts(const std::string& metadata,
+                             const std::vector<std::optional<std::string>>& texts) {
+  const SchemaPtr schema = DataType::structOf({{"a", stringType(), true, metadata}});
+  Metadata table;
+  table.schemaString = toSchemaJson(*schema);
+  arrow::StringBuilder builder;
+  for (const auto& text : texts) throwIfFailed(text ? builder.Append(*text) : builder.AppendNull());
+  const auto rows = arrow::RecordBatch::Make(toArrowSchema(*schema), static_cast<int64_t>(texts.size()),
+                                             {valueOrThrow(builder.Finish())});
+  return conditionOf([&] { RowRules(table, schema, {true}, nullptr).apply(rows); });
+}
+
+// Spark 4.2 with Delta 4.4: trailing spaces count, CHAR is checked like VARCHAR, and no SQL is needed for it.
+TEST(RowRulesLengths, ATextMustNotBeLongerThanDeclared) {
+  const std::string three = R"({"__CHAR_VARCHAR_TYPE_STRING":"varchar(3)"})";
+  EXPECT_EQ(conditionOfTexts(three, {"abc", "", std::nullopt, "\xC3\xA9\xC3\xA9\xC3\xA9"}), "");
+EXPECT_EQ(conditionOfTexts(three, {"a", "abcd"}), "DELTA_EXCEED_CHAR_VARCHAR_LIMIT");
+EXPECT_EQ(conditionOfTexts(three, {"abc   "}), "DELTA_EXCEED_CHAR_VARCHAR_LIMIT");
+  EXPECT_EQ(conditionOfTexts(R"({"__CHAR_VARCHAR_TYPE_STRING":"char(5)"
+  })", {"xyzxyz"}), "DELTA_EXCEED_CHAR_VARCHAR_LIMIT");
+  EXPECT_EQ(conditionOfTexts(R"({"__CHAR_VARCHAR_TYPE_STRING":"char(5)"
+  })", {"xy"}), "");
+  }
+
+  TEST(RowRulesLengths, LengthsThatCannotBeReadEndTheWrite) {
+    EXPECT_EQ(conditionOfTexts(R"({"__CHAR_VARCHAR_TYPE_STRING":"array<varchar(3)>>"})", {"a"}),
+              "UNSUPPORTED_FEATURE.THALWEG");
+  }
+
+  TEST(RowRulesLengths, TextsInsideOtherValuesAreCheckedToo) {
+    const SchemaPtr schema = DataType::structOf({{"l", DataType::array(stringType()), true,
+                                                  R"({"__CHAR_VARCHAR_TYPE_STRING":"array<varchar(2)>"})"}});
+    Metadata table;
+    table.schemaString = toSchemaJson(*schema);
+    const RowRules rules(table, schema, {true}, nullptr);
+    const auto rowsOf = [&](const std::vector<std::string>& texts) {
+      arrow::ListBuilder builder(arrow::default_memory_pool(), std::make_shared<arrow::StringBuilder>());
+      throwIfFailed(builder.AppendNull());
+      throwIfFailed(builder.Append());
+      for (const std::string& text : texts)
+        throwIfFailed(static_cast<arrow::StringBuilder*>(builder.value_builder())->Append(text));
+      return arrow::RecordBatch::Make(toArrowSchema(*schema), 2, {valueOrThrow(builder.Finish())});
+    };
+    EXPECT_EQ(conditionOf([&] { rules.apply(rowsOf({"a", "ab"})); }), "");
+    EXPECT_EQ(conditionOf([&] { rules.apply(rowsOf({"a", "ab  "})); }), "DELTA_EXCEED_CHAR_VARCHAR_LIMIT");
+  }
+
+  }  // namespace
+  }  // namespace thalweg::delta

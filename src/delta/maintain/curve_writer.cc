@@ -9,8 +9,8 @@
 #include <arrow/record_batch.h>
 #include <arrow/util/byte_size.h>
 
+#include "columnar/spill_file.h"
 #include "delta/files/data_file_writer.h"
-#include "delta/maintain/spill_file.h"
 #include "delta/modify/file_rows.h"
 #include "delta/scan/data_file_reader.h"
 #include "types/arrow_result.h"

@@ -1,7 +1,7 @@
 #include "delta/maintain/optimize.h"
 
+#include "columnar/spill_file.h"
 #include "delta/maintain/curve_writer.h"
-#include "delta/maintain/spill_file.h"
 #include "delta/maintain/table_for_tests.h"
 #include "delta/snapshot/clustering.h"
 #include "delta/snapshot/table_features.h"

@@ -70,7 +70,9 @@ class TableEdit::Worker {
  public:
   Worker(const TableEdit& edit, int taskId)
       : edit_(edit), taskId_(taskId), removal_(edit.snapshot_), writer_(edit.writeLayout_, taskId) {
-    if (edit.changeFeed_) changes_.emplace(edit.writeLayout_, taskId);
+    // What a vector deletes readers of the feed derive from the vectors; Delta writes no change files of it.
+    const bool derived = edit.vectors_ && !edit.edit_.change;
+    if (edit.changeFeed_ && !derived) changes_.emplace(edit.writeLayout_, taskId);
   }
 
   void editFile(const AddFile& file, int64_t nowMs) {

@@ -33,6 +33,22 @@ std::shared_ptr<arrow::Array> positionsInFile(int64_t first, const arrow::Int64A
   return std::make_shared<arrow::Int64Array>(count, arrow::Buffer::FromVector(std::move(positions)));
 }
 
+// A file that the log names and the store has not: VACUUM took it away, or somebody did.
+std::unique_ptr<ParquetFileReader> openParquet(const Location& location, SchemaPtr schema,
+                                               ParquetReadOptions options) {
+  try {
+    return std::make_unique<ParquetFileReader>(*location.fileSystem, location.path, std::move(schema),
+                                               std::move(options));
+  } catch (const Error& error) {
+    if (error.condition() != "PATH_NOT_FOUND") throw;
+    throw Error(
+        "FAILED_READ_FILE.FILE_NOT_EXIST",
+        "The table's data file " + location.uri() +
+            " does not exist: an earlier version's files may have been vacuumed; read a newer version.",
+        {{"path", location.uri()}});
+  }
+}
+
 }  // namespace
 
 DataFileReader::DataFileReader(TableLayoutPtr layout, AddFile file, DataFileReadOptions options)
@@ -64,9 +80,8 @@ DataFileReader::DataFileReader(TableLayoutPtr layout, AddFile file, DataFileRead
   readOptions.matching = matchingOf(layout_->mapping);
   readOptions.batchRows = options_.batchRows;
   readOptions.memoryPool = options_.memoryPool;
-  const Location location = locateFile(*layout_, file_.path);
-  reader_ = std::make_unique<ParquetFileReader>(
-      *location.fileSystem, location.path, DataType::structOf(std::move(stored)), std::move(readOptions));
+  reader_ = openParquet(locateFile(*layout_, file_.path), DataType::structOf(std::move(stored)),
+                        std::move(readOptions));
 }
 
 // Relative to `first`; null where all of them are.

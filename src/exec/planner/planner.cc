@@ -9,6 +9,7 @@
 #include "exec/operators/aggregate.h"
 #include "exec/operators/collect_metrics.h"
 #include "exec/operators/event_time.h"
+#include "exec/operators/exchange.h"
 #include "exec/operators/generate.h"
 #include "exec/operators/join.h"
 #include "exec/operators/project_filter.h"
@@ -23,11 +24,12 @@
 #include "exec/planner/binder.h"
 #include "exec/planner/stream_join.h"
 #include "expr/canonical.h"
-#include "plan/logical/collect_metrics.h"
 #include "plan/analyze/streaming_rules.h"
+#include "plan/logical/collect_metrics.h"
 #include "plan/logical/event_time.h"
 #include "plan/logical/generate.h"
 #include "plan/logical/join.h"
+#include "plan/logical/repartition.h"
 #include "types/column_metadata.h"
 
 namespace thalweg {
@@ -45,6 +47,7 @@ std::optional<int64_t> mostRows(const LogicalNode& node) {
     case LogicalKind::Project:
     case LogicalKind::Filter:
     case LogicalKind::SubqueryAlias:
+    case LogicalKind::Repartition:
     case LogicalKind::Sort: return mostRows(*node.child());
     default: return std::nullopt;
   }
@@ -102,6 +105,8 @@ class Planner {
       }
       case LogicalKind::Join: return planJoin(static_cast<const LogicalJoin&>(node));
       case LogicalKind::SubqueryAlias: return plan(*node.child());
+      case LogicalKind::Repartition:
+        return planRepartition(static_cast<const LogicalRepartition&>(node));
       case LogicalKind::TimeWindow: {
         const auto& window = static_cast<const LogicalTimeWindow&>(node);
         return planTimeWindow(window, window.spec());
@@ -126,6 +131,14 @@ class Planner {
   }
 
  private:
+  PhysicalPtr planRepartition(const LogicalRepartition& node) const {
+    RowSpread spread = node.spread();
+    if (spread.kind == RowSpread::Kind::Merged)
+      return std::make_shared<PhysicalCoalesce>(spread.numPartitions, plan(*node.child()));
+    spread.keys = binder(node).bindAll(spread.keys);
+    return std::make_shared<PhysicalExchange>(std::move(spread), plan(*node.child()));
+  }
+
   PhysicalPtr planGenerate(const LogicalGenerate& node) const {
     std::vector<int> kept;
     for (const AttributePtr& column : node.kept()) {

@@ -66,10 +66,12 @@ LogicalPtr RelationAnalyzer::analyzeKind(const proto::Relation& relation) {
     case proto::Relation::kTail:
       return std::make_shared<LogicalLimit>(notNegative("tail", relation.tail().limit()), 0, true, analyze(relation.tail().input()));
     case proto::Relation::kShowString: return showString(relation);
-    // How rows are spread over tasks changes no answer here.
-    case proto::Relation::kRepartition: return analyze(relation.repartition().input());
-    case proto::Relation::kRepartitionByExpression: return analyze(relation.repartition_by_expression().input());
-    case proto::Relation::kHint: return analyze(relation.hint().input());
+    case proto::Relation::kRepartition:
+      return repartition(relation);
+    case proto::Relation::kRepartitionByExpression:
+      return repartitionByExpression(relation);
+    case proto::Relation::kHint:
+      return hint(relation);
     case proto::Relation::kWithRelations: return withRelations(relation);
     case proto::Relation::kExtension: return extension(relation);
     case proto::Relation::kUnresolvedTableValuedFunction: return tableFunction(relation);

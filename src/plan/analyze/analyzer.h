@@ -27,7 +27,10 @@ struct AnalyzerContext {
   const FormatRegistry* formats = nullptr;
   std::string defaultFormat = "parquet";
   int defaultParallelism = 2;
-  // A name → its plan: a temporary view's, a catalog table's; null where there is none. `options`: the reader's.
+  bool padsChars = true;        // spark.sql.readSideCharPadding: CHAR columns of tables come padded
+  int shufflePartitions = 200;  // spark.sql.shuffle.partitions
+  // A name → its plan: a temporary view's, a catalog table's; null where there is none. `options`: the
+  // reader's.
   std::function<LogicalPtr(const std::vector<std::string>& name, const Options& options, bool streaming)> findRelation;
   // What current_catalog() and current_schema() say.
   std::string currentCatalog;

@@ -7,6 +7,7 @@
 #include "expr/canonical.h"
 #include "expr/cast/cast.h"
 #include "expr/generator.h"
+#include "plan/analyze/char_padding.h"
 #include "plan/analyze/literals.h"
 #include "plan/analyze/proto_types.h"
 #include "sql/message_ptr.h"
@@ -172,6 +173,7 @@ ExpressionPtr ExpressionAnalyzer::resolveCall(const std::string& name, const std
                   {{"expression", text}});
     }
   }
+  padComparison(call.name, &call.arguments);
   return resolveFunction(call, context_.functions);
 }
 

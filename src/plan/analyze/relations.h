@@ -5,6 +5,7 @@
 #include "plan/analyze/expressions.h"
 #include "plan/analyze/scope.h"
 #include "plan/logical/join.h"
+#include "plan/logical/repartition.h"
 
 namespace spark::connect {
 class Aggregate_Pivot;
@@ -79,6 +80,7 @@ class RelationAnalyzer {
   LogicalPtr deduplicate(const spark::connect::Relation& relation);
   LogicalPtr setOperation(const spark::connect::Relation& relation);
   LogicalPtr sort(const spark::connect::Relation& relation);
+  LogicalPtr sortByAll(const spark::connect::Sort& sort, const LogicalPtr& child) const;
   LogicalPtr sortAggregate(const spark::connect::Sort& sort, bool global, const LogicalPtr& plan) const;
   // The orders over a scope; integer constants are positions in `positions`.
   std::vector<ExpressionPtr> sortOrders(const spark::connect::Sort& sort, const Scope& scope, const std::vector<AttributePtr>& positions,
@@ -86,6 +88,14 @@ class RelationAnalyzer {
   LogicalPtr withWatermark(const spark::connect::Relation& relation);
   LogicalPtr collectMetrics(const spark::connect::Relation& relation);
   LogicalPtr showString(const spark::connect::Relation& relation);
+
+  // spread
+  LogicalPtr repartition(const spark::connect::Relation& relation);
+  LogicalPtr repartitionByExpression(const spark::connect::Relation& relation);
+  LogicalPtr hint(const spark::connect::Relation& relation);
+  // `numPartitions` 0: as the rows' size says.
+  LogicalPtr spreadRows(RowSpread::Kind kind, int numPartitions, std::vector<ExpressionPtr> keys,
+                        const LogicalPtr& child) const;
 
   // joins
   LogicalPtr join(const spark::connect::Join& message);

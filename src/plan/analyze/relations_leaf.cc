@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/error.h"
+#include "plan/analyze/char_padding.h"
 #include "plan/analyze/relations.h"
 #include "plan/analyze/sql_arguments.h"
 #include "sql/parser.h"
@@ -148,7 +149,8 @@ LogicalPtr RelationAnalyzer::dataSource(const proto::Relation& relation) {
 
   if (!relation.read().is_streaming()) {
     if (!provider.openTable) throw unsupported("Reading the format '" + provider.name + "' as a batch");
-    return tableScan(provider.openTable(definition, context_.formats->fileSystems()));
+    const LogicalPtr scan = tableScan(provider.openTable(definition, context_.formats->fileSystems()));
+    return context_.padsChars ? withPaddedChars(scan) : scan;
   }
   return streamScan(provider, definition, context_.formats->fileSystems());
 }

@@ -314,6 +314,27 @@ std::vector<ExpressionPtr> RelationAnalyzer::sortOrders(const proto::Sort& sort,
   return orders;
 }
 
+// ORDER BY ALL: a word that means all columns where none has that name.
+static bool isOrderByAll(const proto::Sort& sort) {
+  if (sort.order_size() != 1 || !sort.order(0).child().has_unresolved_attribute()) return false;
+  const auto& attribute = sort.order(0).child().unresolved_attribute();
+  return !attribute.has_plan_id() && equalsIgnoreCase(attribute.unparsed_identifier(), "all");
+}
+
+LogicalPtr RelationAnalyzer::sortByAll(const proto::Sort& sort, const LogicalPtr& child) const {
+  const std::vector<AttributePtr> columns = visibleOutput(*child);
+  proto::Sort all;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    *all.add_order() = sort.order(0);
+    all.mutable_order(static_cast<int>(i))
+        ->mutable_child()
+        ->mutable_literal()
+        ->set_integer(static_cast<int>(i) + 1);
+  }
+  return std::make_shared<LogicalSort>(sortOrders(all, scopeOf(*child), columns, nullptr), /*global=*/true,
+                                       child);
+}
+
 // Sort keys over an aggregate may be aggregate functions or groups that the results leave out: they become results of the
 // aggregate, and are dropped again above the sort. `plan` is an aggregate, or HAVING's shape over one.
 LogicalPtr RelationAnalyzer::sortAggregate(const proto::Sort& sort, bool global, const LogicalPtr& plan) const {
@@ -365,6 +386,7 @@ LogicalPtr RelationAnalyzer::sort(const proto::Relation& relation) {
   LogicalPtr child = analyze(relation.sort().input());
   const proto::Sort& sort = relation.sort();
   const bool global = !sort.has_is_global() || sort.is_global();
+  if (global && isOrderByAll(sort) && !scopeOf(*child).find({"all"})) return sortByAll(sort, child);
   if (LogicalPtr sorted = sortAggregate(sort, global, child)) return sorted;
   const std::vector<AttributePtr> positions = visibleOutput(*child);
   try {

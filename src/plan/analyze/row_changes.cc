@@ -1,5 +1,7 @@
 #include "plan/analyze/row_changes.h"
 
+#include <google/protobuf/descriptor.h>
+#include <google/protobuf/message.h>
 #include <spark/connect/expressions.pb.h>
 #include <spark/connect/relations.pb.h>
 
@@ -8,6 +10,7 @@
 #include "expr/cast/cast.h"
 #include "expr/cast/nested_names.h"
 #include "expr/generator.h"
+#include "plan/analyze/char_padding.h"
 #include "plan/analyze/expressions.h"
 #include "sql/message_ptr.h"
 #include "sql/parser.h"
@@ -31,8 +34,28 @@ std::vector<AttributePtr> named(std::vector<AttributePtr> columns, const std::st
   return columns;
 }
 
-void refuseSubqueries(const sql::Subqueries& subqueries, const char* operation) {
-  if (subqueries.empty()) return;
+bool holdsSubquery(const google::protobuf::Message& message) {
+  if (message.GetDescriptor() == proto::Expression::descriptor() &&
+      static_cast<const proto::Expression&>(message).has_subquery_expression())
+    return true;
+  const auto* reflection = message.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection->ListFields(message, &fields);
+  for (const auto* field : fields) {
+    if (field->cpp_type() != google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) continue;
+    const int count = field->is_repeated() ? reflection->FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      if (holdsSubquery(field->is_repeated() ? reflection->GetRepeatedMessage(message, field, i)
+                                             : reflection->GetMessage(message, field)))
+        return true;
+    }
+  }
+  return false;
+}
+
+// Delta takes none in the condition of a statement that changes rows; in other places they are ours to build.
+void refuseSubquery(const proto::Expression* condition, const char* operation) {
+  if (!condition || !holdsSubquery(*condition)) return;
   throw Error("DELTA_UNSUPPORTED_SUBQUERY",
               std::string("A subquery cannot stand in ") + operation +
                   ": put its values into the statement, or use MERGE.",
@@ -165,7 +188,7 @@ ExpressionPtr checkedCondition(ExpressionPtr condition) {
         {{"sqlExpr", text}, {"filter", text}, {"type", "\"" + condition->type()->sqlString() + "\""}});
   }
   checkDeterministic(*condition);
-  return condition;
+  return overPaddedChars(condition);
 }
 
 }  // namespace
@@ -204,7 +227,7 @@ ExpressionPtr assignedTo(const ExpressionPtr& value, const StructField& column) 
 LogicalDelete analyzeDelete(const sql::Delete& statement, std::vector<AttributePtr> columns,
                             const AnalyzerContext& context) {
   LogicalDelete plan{named(std::move(columns), statement.alias), nullptr};
-  refuseSubqueries(statement.subqueries, "DELETE");
+  refuseSubquery(statement.condition.get(), "DELETE");
   if (statement.condition) plan.condition = analyzeCondition(*statement.condition, plan.columns, context);
   return plan;
 }
@@ -212,7 +235,7 @@ LogicalDelete analyzeDelete(const sql::Delete& statement, std::vector<AttributeP
 LogicalUpdate analyzeUpdate(const sql::Update& statement, std::vector<AttributePtr> columns,
                             const AnalyzerContext& context) {
   LogicalUpdate plan{named(std::move(columns), statement.alias), nullptr, {}};
-  refuseSubqueries(statement.subqueries, "UPDATE");
+  refuseSubquery(statement.condition.get(), "UPDATE");
   const Scope scope = scopeOf(plan.columns, context);
   std::vector<Assigned> assigned;
   for (const sql::Assignment& assignment : statement.assignments) {
@@ -228,6 +251,7 @@ LogicalUpdate analyzeUpdate(const sql::Update& statement, std::vector<AttributeP
     assigned[i].value =
         isDefault(message) ? defaultOf(column, context) : analyzeExpression(message, plan.columns, context);
     checkDeterministic(*assigned[i].value);
+    assigned[i].value = overPaddedChars(assigned[i].value);
   }
   for (size_t i = 0; i < plan.columns.size(); ++i) {
     std::vector<Assigned> own;

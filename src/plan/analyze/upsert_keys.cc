@@ -74,6 +74,7 @@ KeyParts partsIn(const LogicalNode& node) {
     case LogicalKind::SubqueryAlias:
     case LogicalKind::EventTimeWatermark:
     case LogicalKind::CollectMetrics:
+    case LogicalKind::Repartition:
       return partsIn(*node.child());
     default:
       throw unsupported("update mode into this sink with " + node.describe() +

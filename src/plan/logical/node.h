@@ -38,6 +38,7 @@ enum class LogicalKind {
   Generate,
   Expand,
   CollectMetrics,
+  Repartition,
 };
 
 class LogicalNode {

@@ -5,6 +5,7 @@
 #include "plan/logical/event_time.h"
 #include "plan/logical/generate.h"
 #include "plan/logical/join.h"
+#include "plan/logical/repartition.h"
 #include "plan/optimize/optimizer.h"
 #include "types/column_metadata.h"
 
@@ -88,6 +89,13 @@ LogicalPtr prune(const LogicalPtr& node, const Ids& needed) {
       return node->withChildren({prune(sort.child(), below)});
     }
     case LogicalKind::Limit: return node->withChildren({prune(node->child(), needed)});
+    case LogicalKind::Repartition: {
+      Ids below = needed;
+      for (const ExpressionPtr& key : static_cast<const LogicalRepartition&>(*node).spread().keys)
+        addReferences(*key, &below);
+      // Its rows are held: what only the operators below used is none of them.
+      return node->withChildren({onlyColumns(prune(node->child(), below), below)});
+    }
     case LogicalKind::Join: {
       const auto& join = static_cast<const LogicalJoin&>(*node);
       Ids below = needed;

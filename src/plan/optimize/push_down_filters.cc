@@ -162,6 +162,11 @@ LogicalPtr push(const LogicalPtr& node, Conjuncts conjuncts) {
     }
     case LogicalKind::SubqueryAlias:
       return push(node->child(), std::move(conjuncts));
+    case LogicalKind::Repartition: {
+      // Where a row lands must not change what a condition that differs from call to call lets through.
+      Conjuncts below = takeFrom(&conjuncts, [](const Expression& one) { return one.deterministic(); });
+      return filtered(node->withChildren({push(node->child(), std::move(below))}), conjuncts);
+    }
     case LogicalKind::Project:
       return pushThroughProject(static_cast<const LogicalProject&>(*node), std::move(conjuncts));
     case LogicalKind::Generate:

@@ -9,6 +9,7 @@
 #include "common/fault_points.h"
 #include "common/testing/condition_of.h"
 #include "delta/files/expression_evaluator.h"
+#include "delta/maintain/auto_compaction.h"
 #include "delta/modify/row_condition.h"
 #include "delta/scan/data_file_reader.h"
 #include "delta/snapshot/clustering.h"
@@ -441,25 +442,20 @@ TEST_F(DeltaBatchWriteTest, AReplacedTableKeepsNoRowsOfTheOldOne) {
             "UNSUPPORTED_FEATURE.THALWEG");
 }
 
-TEST_F(DeltaBatchWriteTest, AnotherSchemaHasTheClusteringOnlyOfItsOwnColumns) {
+// Asked of Spark 4.2 with Delta 4.4: overwriteSchema leaves no clustering, though the columns stay.
+TEST_F(DeltaBatchWriteTest, AnotherSchemaEndsTheClustering) {
   TableCreation creation;
   creation.operation = "CREATE TABLE";
-  creation.properties = {{"delta.columnMapping.mode", "name"}};
   creation.clusterBy = {{"NAME"}};
   creation.declared = true;
   beginDeltaCreation(log_, creation, idAndName(), {}, {})->commit();
-  const auto clustering = [&] { return delta::clusteringColumns(*log_->update()); };
-  const auto overwrite = [&](const char* ddl) {
-    DeltaWriteOptions options;
-    options.overwriteSchema = true;
-    beginDeltaWrite(log_, SaveMode::Overwrite, parseSchemaDdl(ddl), options, {})->commit();
-    log_ = std::make_shared<delta::DeltaLog>(table_);
-  };
-  overwrite("name STRING, more INT");
-  EXPECT_EQ(clustering(), (std::vector<std::vector<std::string>>{{"name"}}));
-  overwrite("more INT");
-  EXPECT_TRUE(clustering().empty());
-  EXPECT_FALSE(log_->update()->domainMetadata().contains(std::string(delta::kClusteringDomain)));
+  EXPECT_EQ(delta::clusteringColumns(*log_->update()), (std::vector<std::vector<std::string>>{{"name"}}));
+  DeltaWriteOptions options;
+  options.overwriteSchema = true;
+  EXPECT_TRUE(write(SaveMode::Overwrite, {{1, "a"}}, options));
+  EXPECT_TRUE(delta::clusteringColumns(*log_->update()).empty());
+  EXPECT_EQ(log_->update()->domainMetadata().at(std::string(delta::kClusteringDomain)).configuration,
+            R"({"clusteringColumns":[],"domainName":"delta.clustering"})");
 }
 
 // Takes every text for the condition id = 1.
@@ -537,6 +533,82 @@ TEST_F(DeltaBatchWriteTest, ANamedTransactionIsWrittenOnce) {
   EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}}, options));
   EXPECT_FALSE(write(SaveMode::Append, {{1, "a"}}, options));
   EXPECT_EQ(rows(), (std::vector<std::string>{"1/a"}));
+}
+
+// The option goes before the table's property, as in Delta; rows are gathered by the table's partitions.
+TEST_F(DeltaBatchWriteTest, AnOptimizedWriteWantsItsRowsGathered) {
+  EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}}, DeltaWriteOptions::parse({}, {"name"})));
+  const auto gathering = [&](const char* option) {
+    Options asked;
+    if (*option) asked.set("optimizeWrite", option);
+    return beginDeltaWrite(log_, SaveMode::Append, idAndName(), DeltaWriteOptions::parse(asked, {}))
+        ->gathering();
+  };
+  EXPECT_FALSE(gathering(""));
+  ASSERT_TRUE(gathering("true"));
+  EXPECT_EQ(gathering("true")->columns, std::vector<int>{1});
+  delta::Metadata metadata = log_->require()->metadata();
+  metadata.configuration["delta.autoOptimize.optimizeWrite"] = "true";
+  delta::Transaction change(log_, log_->require());
+  change.setMetadata(metadata);
+  delta::Operation operation;
+  operation.name = "SET TBLPROPERTIES";
+  change.setOperation(operation);
+  EXPECT_TRUE(std::holds_alternative<delta::Committed>(change.commit()));
+  EXPECT_TRUE(gathering(""));
+  EXPECT_FALSE(gathering("false"));
+}
+
+class AutoCompactionTest : public DeltaBatchWriteTest {
+ protected:
+  DeltaWriteOptions session(const std::string& enabled, const std::string& minNumFiles) {
+    Options asked;
+    asked.set(delta::kAutoCompactSetting, enabled);
+    asked.set(delta::kAutoCompactMinFilesSetting, minNumFiles);
+    return DeltaWriteOptions::parse(asked, {});
+  }
+  std::vector<std::string> operations() {
+    std::vector<std::string> names;
+    for (int64_t i = 0; i <= version(); ++i) {
+      for (const json& action : commit(i)) {
+        if (action.contains("commitInfo"))
+          names.push_back(action["commitInfo"]["operation"].get<std::string>());
+      }
+    }
+    return names;
+  }
+};
+
+// Spark's history of appends of one file each under minNumFiles 4: the first occasion that this process has,
+// then with the fourth small file.
+TEST_F(AutoCompactionTest, SmallFilesAreMergedBehindABatchWrite) {
+  for (int64_t i = 0; i < 5; ++i) EXPECT_TRUE(write(SaveMode::Append, {{i, "a"}}, session("true", "4")));
+  EXPECT_EQ(operations(),
+            (std::vector<std::string>{"WRITE", "WRITE", "WRITE", "WRITE", "OPTIMIZE", "WRITE"}));
+  const json info = commit(4)[0]["commitInfo"];
+  EXPECT_EQ(info["operationParameters"],
+            json::parse(R"({"predicate":"[]","zOrderBy":"[]","clusterBy":"[]","auto":true})"));
+  EXPECT_EQ(info["isolationLevel"], "SnapshotIsolation");
+  EXPECT_EQ(rows(), (std::vector<std::string>{"0/a", "1/a", "2/a", "3/a", "4/a"}));
+  EXPECT_EQ(log_->require()->numFiles(), 2);
+}
+
+TEST_F(AutoCompactionTest, TheSessionsSettingGoesBeforeTheTablesProperty) {
+  delta::Metadata metadata;
+  const auto isOn = [&](const std::optional<std::string>& setting) {
+    return delta::autoCompactionRules(metadata,
+                                      [&](const std::string& key) {
+                                        return key == delta::kAutoCompactSetting ? setting : std::nullopt;
+                                      })
+        .has_value();
+  };
+  EXPECT_FALSE(isOn(std::nullopt));
+  EXPECT_TRUE(isOn("true"));
+  metadata.configuration["delta.autoOptimize.autoCompact"] = "true";
+  EXPECT_TRUE(isOn(std::nullopt));
+  EXPECT_FALSE(isOn("false"));
+  metadata.configuration = {{"delta.autoOptimize", "true"}};
+  EXPECT_TRUE(isOn(std::nullopt));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "sinks/delta/delta_write.h"
 
 #include <algorithm>
+#include <atomic>
+#include <iterator>
 #include <set>
 
 #include <arrow/record_batch.h>
@@ -9,6 +11,7 @@
 #include "common/uuid.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/partitioned_writer.h"
+#include "delta/maintain/auto_compaction.h"
 #include "delta/maintain/compaction.h"
 #include "delta/modify/change_writer.h"
 #include "delta/snapshot/clustering.h"
@@ -19,6 +22,10 @@
 
 namespace thalweg {
 namespace {
+
+// Delta's own measure for an optimized write, spark.databricks.delta.optimizeWrite.binSize: of rows in
+// memory.
+constexpr int64_t kOptimizedTaskBytes = int64_t{512} << 20;
 
 // The partition columns in the schema's own spelling.
 std::vector<std::string> canonicalNames(const Schema& schema, const std::vector<std::string>& names) {
@@ -57,6 +64,11 @@ DeltaWriteOptions DeltaWriteOptions::parse(const Options& options, std::vector<s
   parsed.replaceWhere = options.get("replaceWhere");
   parsed.txnAppId = options.get("txnAppId");
   parsed.txnVersion = options.getLong("txnVersion");
+  if (options.has("optimizeWrite")) parsed.optimizeWrite = options.getBool("optimizeWrite", false);
+  for (const char* key :
+       {delta::kAutoCompactSetting, delta::kAutoCompactMinFilesSetting, delta::kAutoCompactMaxSizeSetting}) {
+    if (const auto value = options.get(key)) parsed.autoCompaction[key] = *value;
+  }
   return parsed;
 }
 
@@ -158,7 +170,10 @@ void DeltaWrite::settleRules() {
   if (!options_.replaceWhere) return;
   if (!engine_.expressions)
     throw unsupported("the Delta write option replaceWhere without an evaluator of SQL");
-  if (request_.overwrite) rules_->requireReplaceWhere(*options_.replaceWhere, *engine_.expressions);
+  if (!request_.overwrite) return;
+  rules_->requireReplaceWhere(*options_.replaceWhere, *engine_.expressions);
+  // A condition that cannot be one is said before any row is read.
+  if (snapshot_) replaceCondition_ = engine_.expressions->condition(*options_.replaceWhere, *snapshot_);
 }
 
 // What can be known at the start of a query must not end it in the middle.
@@ -306,7 +321,7 @@ void DeltaWrite::commit() {
   }
   if (metadataChanged_) transaction.setMetadata(metadata_);
   if (!snapshot_ || protocolChanged_) transaction.setProtocol(protocol_);
-  if (request_.newTable || (replacesSchema() && metadataChanged_)) setClustering(transaction);
+  if (request_.newTable || replacesSchema()) setClustering(transaction);
   if (request_.transaction) {
     transaction.readTransaction(request_.transaction->appId);
     request_.transaction->lastUpdated = log_->clock().nowMillis();
@@ -324,6 +339,7 @@ void DeltaWrite::commit() {
   committed_ = std::get<delta::Committed>(outcome).snapshot;
   if (upsert_) upsert_->committed();
   if (options_.compactBehind && committed_) delta::compactSoon(log_, committed_);
+  compactAfterCommit();
 }
 
 void DeltaWrite::planAppend(delta::Transaction& transaction) {
@@ -363,18 +379,12 @@ void DeltaWrite::planOverwrite(delta::Transaction& transaction, int64_t now) {
 }
 
 void DeltaWrite::planReplaceWhere(delta::Transaction& transaction, int64_t now) {
-  delta::RowEdit edit{engine_.expressions->condition(*options_.replaceWhere, *snapshot_), {}};
-  replaced_ = std::make_unique<delta::TableEdit>(*snapshot_, std::move(edit), nullptr);
-  const delta::RunTasks serial = [](int count, const std::function<void(int)>& task) {
-    for (int i = 0; i < count; ++i) task(i);
-  };
-  constexpr int kTasks = 4;
+  replaced_ = std::make_unique<delta::TableEdit>(*snapshot_, delta::RowEdit{replaceCondition_, {}},
+                                                 engine_.cancellation);
   try {
-    replaced_->run(transaction, engine_.runTasks ? kTasks : 1, engine_.runTasks ? engine_.runTasks : serial,
-                   now);
-    const bool feed = delta::tableFlag(metadata_, delta::kEnableChangeDataFeed);
+    replaced_->run(transaction, engine_.numTasks, runTasks(), now);
     // Where change files say what went, they must say what came, too.
-    if (feed && replaced_->readsRows()) planInsertChanges(transaction);
+    if (replaced_->metrics().removal.numAddedChangeFiles > 0) planInsertChanges(transaction);
   } catch (...) {
     abort();
     throw;
@@ -382,17 +392,58 @@ void DeltaWrite::planReplaceWhere(delta::Transaction& transaction, int64_t now) 
   fillMetrics(replaced_->metrics().removal);
 }
 
+delta::RunTasks DeltaWrite::runTasks() const {
+  if (engine_.runTasks) return engine_.runTasks;
+  return [](int count, const std::function<void(int)>& task) {
+    for (int i = 0; i < count; ++i) task(i);
+  };
+}
+
+std::optional<BatchWrite::Gathering> DeltaWrite::gathering() const {
+  if (request_.streaming || upsert_) return std::nullopt;
+  if (!options_.optimizeWrite.value_or(delta::tableFlag(metadata_, "delta.autoOptimize.optimizeWrite")))
+    return std::nullopt;
+  Gathering wanted;
+  wanted.bytes = kOptimizedTaskBytes;
+  for (const std::string& name : metadata_.partitionColumns) {
+    const int column = plan_.tableSchema->fieldIndex(name, /*caseSensitive=*/false);
+    const int data = plan_.dataColumns[static_cast<size_t>(column)];
+    if (data >= 0) wanted.columns.push_back(data);
+  }
+  return wanted;
+}
+
+void DeltaWrite::compactAfterCommit() const {
+  if (request_.streaming || (request_.newTable && request_.newTable->declared)) return;
+  const auto rules = delta::autoCompactionRules(metadata_, [this](const std::string& key) {
+    const auto found = options_.autoCompaction.find(key);
+    return found == options_.autoCompaction.end() ? std::nullopt : std::optional(found->second);
+  });
+  if (!rules) return;
+  std::set<delta::PartitionValues> touched;
+  for (const delta::AddFile& file : files_) touched.insert(file.partitionValues);
+  delta::compactAfterWrite(log_, touched, *rules, engine_.numTasks, runTasks(), engine_.cancellation);
+}
+
 void DeltaWrite::planInsertChanges(delta::Transaction& transaction) {
-  delta::ChangeWriter writer(layout_, 0);
   const auto readLayout = delta::makeTableLayout(log_->table(), metadata_, plan_.tableSchema);
   delta::DataFileReadOptions options;
   for (size_t i = 0; i < plan_.tableSchema->fields().size(); ++i)
     options.columns.push_back(static_cast<int>(i));
-  for (const delta::AddFile& file : files_) {
-    delta::DataFileReader reader(readLayout, file, options);
-    while (const auto rows = reader.next()) writer.write(rows, delta::kChangeInsert);
-  }
-  changeFiles_ = writer.finish();
+  options.cancellation = engine_.cancellation;
+  const auto count = static_cast<int>(files_.size());
+  const int numTasks = std::min(engine_.numTasks, count);
+  std::atomic<int> next = 0;
+  runTasks()(numTasks, [&](int task) {
+    delta::ChangeWriter writer(layout_, task);
+    for (int i = next++; i < count; i = next++) {
+      delta::DataFileReader reader(readLayout, files_[static_cast<size_t>(i)], options);
+      while (const auto rows = reader.next()) writer.write(rows, delta::kChangeInsert);
+    }
+    std::vector<delta::AddFile> written = writer.finish();
+    const std::lock_guard lock(mutex_);
+    std::move(written.begin(), written.end(), std::back_inserter(changeFiles_));
+  });
   transaction.addFileActions(delta::changeActions(changeFiles_));
 }
 
@@ -401,9 +452,9 @@ void DeltaWrite::setClustering(delta::Transaction& transaction) const {
   std::optional<delta::DomainMetadata> domain;
   if (request_.newTable && !request_.newTable->clusterBy.empty())
     domain = delta::clusteringDomain(metadata_, request_.newTable->clusterBy);
-  else if (!request_.newTable)
-    domain = delta::clusteringUnder(*snapshot_, metadata_);
   const bool had = snapshot_ && snapshot_->domainMetadata().contains(name);
+  // As Delta has it, a write that replaces the schema and says no clustering leaves the table without any.
+  if (had && !request_.newTable) domain = delta::clusteringDomain(metadata_, {});
   if (!domain && had) domain = {name, snapshot_->domainMetadata().at(name).configuration, true};
   if (domain) transaction.setDomain(*domain);
 }

@@ -34,10 +34,13 @@ struct DeltaWriteOptions {
   std::optional<int64_t> txnVersion;
   bool compactBehind = false;                  // small files are merged in the background
   std::optional<std::vector<int>> keyColumns;  // streams in update mode only: see WriteDefinition
+  std::optional<bool> optimizeWrite;           // batch only; absent: as the table's property says
+  // Batch only, what the session says of auto compaction: settings of delta/maintain/auto_compaction.h.
+  std::map<std::string, std::string> autoCompaction = {};
 
   // mergeSchema, overwriteSchema, partitionOverwriteMode, replaceWhere, maxRecordsPerFile, userMetadata,
-  // txnAppId, txnVersion. Throws unsupported() for options that would change what is written and are not
-  // built (replaceOn …).
+  // txnAppId, txnVersion, optimizeWrite. Throws unsupported() for options that would change what is written
+  // and are not built (replaceOn …).
   static DeltaWriteOptions parse(const Options& options, std::vector<std::string> partitionBy);
 };
 
@@ -45,8 +48,10 @@ struct DeltaWriteOptions {
 struct DeltaWriteEngine {
   delta::CastFunction cast;  // empty: types must be the table's
   std::shared_ptr<const delta::ExpressionEvaluator>
-      expressions;           // null: tables with rules in SQL are refused
-  delta::RunTasks runTasks;  // empty: on the caller's thread
+      expressions;                                  // null: tables with rules in SQL are refused
+  delta::RunTasks runTasks;                         // empty: on the caller's thread
+  int numTasks = 1;                                 // that it runs at once
+  const CancellationToken* cancellation = nullptr;  // outlives the write; null: none
 };
 
 struct DeltaWriteRequest {
@@ -81,6 +86,8 @@ class DeltaWrite : public BatchWrite {
   // Throws the conflict's Error (DELTA_CONCURRENT_…, DELTA_METADATA_CHANGED …) where another writer won.
   void commit() override;
   void abort() noexcept override;
+  // Of batch writes with the option optimizeWrite, or into tables that ask for it.
+  std::optional<Gathering> gathering() const override;
 
   // After commit; null where the log must be read for it.
   const delta::SnapshotPtr& committedSnapshot() const { return committed_; }
@@ -100,6 +107,8 @@ class DeltaWrite : public BatchWrite {
   void planOverwrite(delta::Transaction& transaction, int64_t now);
   void planReplaceWhere(delta::Transaction& transaction, int64_t now);
   void planInsertChanges(delta::Transaction& transaction);
+  delta::RunTasks runTasks() const;
+  void compactAfterCommit() const;
   void setClustering(delta::Transaction& transaction) const;
   void planUpsert(delta::Transaction& transaction);
   void fillMetrics(const delta::RemovalMetrics& removal);
@@ -118,6 +127,7 @@ class DeltaWrite : public BatchWrite {
   std::unique_ptr<delta::RowRules> rules_;
   delta::DataFileLayout layout_;
   std::unique_ptr<delta::Upsert> upsert_;
+  std::shared_ptr<delta::RowCondition> replaceCondition_;
   std::unique_ptr<delta::TableEdit> replaced_;  // what replaceWhere takes out
   std::mutex mutex_;
   std::vector<delta::AddFile> files_;

@@ -1,4 +1,4 @@
-// Batches of rows on disk for a while, in groups: what a sort holds that does not fit into its memory.
+// Batches of rows on disk for a while, in groups: what an operator holds that does not fit into its memory.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,11 @@
 
 #include <arrow/type_fwd.h>
 
-namespace thalweg::delta {
+namespace thalweg {
 
 // One file in the folder for temporary files (TMPDIR), without a name from the start, so that nothing of it
-// outlives the process. Used by one thread. Failures throw Error STORAGE_FAILURE.
+// outlives the process. Used by one thread at a time; read() by any number once all is written. Failures
+// throw Error STORAGE_FAILURE.
 class SpillFile {
  public:
   explicit SpillFile(std::shared_ptr<arrow::Schema> schema, int numGroups);
@@ -34,4 +35,4 @@ class SpillFile {
   int64_t end_ = 0;
 };
 
-}  // namespace thalweg::delta
+}  // namespace thalweg

@@ -1,4 +1,4 @@
-#include "delta/maintain/spill_file.h"
+#include "columnar/spill_file.h"
 
 #include <cerrno>
 #include <filesystem>
@@ -17,13 +17,13 @@
 #include "storage/storage_error.h"
 #include "types/arrow_result.h"
 
-namespace thalweg::delta {
+namespace thalweg {
 namespace {
 
-constexpr const char* kWhat = "a sort's temporary file";
+constexpr const char* kWhat = "a temporary file of rows";
 
 int openNameless() {
-  std::string path = (std::filesystem::temp_directory_path() / "thalweg-sort-XXXXXX").string();
+  std::string path = (std::filesystem::temp_directory_path() / "thalweg-rows-XXXXXX").string();
   const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
   if (descriptor < 0) throw storageError(errno, "create", path);
   ::unlink(path.c_str());
@@ -72,4 +72,4 @@ std::shared_ptr<arrow::RecordBatch> SpillFile::read(int group, int batch) const 
       arrow::ipc::ReadRecordBatch(schema_, nullptr, arrow::ipc::IpcReadOptions::Defaults(), &stream));
 }
 
-}  // namespace thalweg::delta
+}  // namespace thalweg
