@@ -137,7 +137,8 @@ struct Actor {
   std::optional<TableState> seen;  // of readers
 };
 
-enum class Detail { LogOnly, AllPhases };
+// Which phases a statement may stop before: those of the log, these and reading and removing files, or all.
+enum class Detail { LogOnly, LogAndOldFiles, AllPhases };
 
 // One schedule of some statements, and what must be true after it.
 class Race {
@@ -208,12 +209,14 @@ class Race {
     Actor& actor = actors_[number];
     const auto phased = std::make_shared<PhasedFileSystem>(store_, base_.old);
     phased->onPhase = [this, number, &schedule](Phase phase) {
-      const bool counts = detail_ == Detail::AllPhases || phase == Phase::Snapshot || phase == Phase::Put ||
-                          phase == Phase::Conflicts;
+      const bool isOfLog = phase == Phase::Snapshot || phase == Phase::Put || phase == Phase::Conflicts;
+      const bool isOfOldFiles = phase == Phase::ReadFiles || phase == Phase::Remove;
+      const bool counts =
+          detail_ == Detail::AllPhases || isOfLog || (detail_ == Detail::LogAndOldFiles && isOfOldFiles);
       if (counts) schedule.step(number);
     };
     phased->onCommit = [this, number] { commits_.push_back(number); };
-    phased->everyFile = detail_ == Detail::AllPhases && actor.statement->name == "read";
+    phased->everyFile = detail_ != Detail::LogOnly && actor.statement->name == "read";
     const auto log = std::make_shared<DeltaLog>(Location{phased, "/t"});
     actor.read = commits_.size();
     try {
@@ -355,6 +358,8 @@ void runPairs(Interleavings& interleavings, std::vector<std::string> first, std:
   for (const std::string& one : first) {
     for (const std::string& other : second) {
       if (!done.insert(std::minmax(one, other)).second) continue;
+      // Of four commits: thousands of orders in which nothing but their records can meet.
+      if (one == "vacuum" && other == "vacuum" && !isThorough()) continue;
       interleavings.run({one, other}, chosenDetail(), /*exactly=*/true);
       if (testing::Test::HasFailure()) return;
     }
@@ -384,34 +389,37 @@ TEST(Interleavings, OfTwoStatementsOnATableThatIsWriteSerializable) {
   say("pairs, WriteSerializable", interleavings.tally());
 }
 
-// What deletes files meets what reads, writes and brings them back, in all phases.
-TEST(Interleavings, OfAVacuumAndOthersInAllPhases) {
+// What deletes files meets what reads, writes and brings them back.
+TEST(Interleavings, OfAVacuumAndOthers) {
   Interleavings interleavings(true, Isolation::Serializable);
   for (const char* other : {"read", "append", "update 2", "optimize", "restore", "delete b", "checkpoint"}) {
-    interleavings.run({"vacuum", other}, Detail::AllPhases, /*exactly=*/true);
+    interleavings.run({"vacuum", other}, isThorough() ? Detail::AllPhases : Detail::LogAndOldFiles,
+                      /*exactly=*/true);
     if (testing::Test::HasFailure()) return;
   }
-  say("pairs with VACUUM, all phases", interleavings.tally());
+  say("pairs with VACUUM", interleavings.tally());
 }
 
 TEST(Interleavings, OfThreeStatements) {
   Interleavings interleavings(true, Isolation::Serializable);
-  const std::vector<std::vector<std::string>> triples = {
+  std::vector<std::vector<std::string>> triples = {
       {"append count", "append count", "append count"},
       {"update 2", "update 3", "optimize"},
-      {"delete 2", "append 2", "optimize"},
-      {"overwrite", "append", "optimize"},
+      {"upsert", "append 2", "delete 2"},
       {"batch", "batch", "batch"},
       {"add column", "append", "update 2"},
       {"restore", "optimize", "delete 2"},
-      {"optimize", "optimize", "update 3"},
-      {"delete b", "replace b", "restore"},
-      {"protocol", "update 2", "optimize"},
-      {"upsert", "upsert", "optimize"},
-      {"upsert", "append 2", "delete 2"},
-      {"vacuum", "restore", "optimize"},
-      {"read", "optimize", "vacuum"},
   };
+  if (isThorough()) {
+    triples.insert(triples.end(), {{"delete 2", "append 2", "optimize"},
+                                   {"overwrite", "append", "optimize"},
+                                   {"optimize", "optimize", "update 3"},
+                                   {"delete b", "replace b", "restore"},
+                                   {"protocol", "update 2", "optimize"},
+                                   {"upsert", "upsert", "optimize"},
+                                   {"vacuum", "restore", "optimize"},
+                                   {"read", "optimize", "vacuum"}});
+  }
   for (const auto& triple : triples) {
     interleavings.run(triple, Detail::LogOnly, /*exactly=*/false);
     if (testing::Test::HasFailure()) return;
