@@ -35,11 +35,14 @@ class SteppedClock final : public Clock {
 // A source of one format. Each feed adds a row.
 class Fed {
  public:
-  Fed() : logs_(std::make_shared<DeltaLogs>(pool_)) {
+  Fed() : logs_(std::make_shared<DeltaLogs>(*pool_)) {
     fs::create_directories(folder_);
-    registerFormats(&formats_, logs_, pool_);
+    registerFormats(&formats_, logs_, *pool_);
   }
-  virtual ~Fed() { fs::remove_all(folder_); }
+  virtual ~Fed() {
+    pool_.reset();  // which waits for what follows commits: it writes into the folder
+    fs::remove_all(folder_);
+  }
   virtual ReadDefinition read() = 0;
   virtual std::string format() const = 0;
   virtual void feed() = 0;
@@ -57,7 +60,7 @@ class Fed {
  protected:
   std::string folder_ = (fs::temp_directory_path() / ("thalweg-contract-" + randomUuid())).string();
   SteppedClock clock_;
-  TaskPool pool_{2};
+  std::unique_ptr<TaskPool> pool_ = std::make_unique<TaskPool>(2);
   std::shared_ptr<DeltaLogs> logs_;
   FormatRegistry formats_{FileSystemRegistry()};
   int number_ = 0;

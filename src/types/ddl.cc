@@ -286,6 +286,16 @@ bool startsWithBrace(std::string_view text) {
   return first != std::string_view::npos && (text[first] == '{' || text[first] == '"');
 }
 
+// The type that a text is as a whole; null where it is none.
+DataTypePtr wholeTypeOf(std::string_view text) {
+  try {
+    return parseSchemaType(text);
+  } catch (const Error& error) {
+    if (error.condition() == "UNSUPPORTED_CHAR_OR_VARCHAR_AS_STRING") throw;
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 DataTypePtr parseTypeDdl(std::string_view text) { return DdlParser(text).wholeType(); }
@@ -302,11 +312,7 @@ SchemaPtr parseSchemaDdl(std::string_view text) {
   try {
     return DdlParser(text).wholeColumnList();
   } catch (const Error&) {
-    DataTypePtr type;
-    try {
-      type = parseSchemaType(text);
-    } catch (const Error&) {
-    }
+    const DataTypePtr type = wholeTypeOf(text);
     if (type && type->id() == TypeId::Struct) return type;
     throw;
   }
@@ -320,12 +326,7 @@ SchemaPtr parseUserSchema(std::string_view text) {
   try {
     return parseSchemaDdl(text);
   } catch (const Error&) {
-    DataTypePtr type;
-    try {
-      type = parseSchemaType(text);
-    } catch (const Error&) {
-    }
-    if (type) return DataType::structOf({{"value", type}});
+    if (const DataTypePtr type = wholeTypeOf(text)) return DataType::structOf({{"value", type}});
     throw;
   }
 }

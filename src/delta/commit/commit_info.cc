@@ -1,5 +1,6 @@
 #include "delta/commit/commit_info.h"
 
+#include "common/error.h"
 #include "delta/actions/action_writer.h"
 
 namespace thalweg::delta {
@@ -16,7 +17,15 @@ void appendKey(std::string& out, std::string_view name) {
 }  // namespace
 
 std::string_view isolationLevelName(IsolationLevel level) {
-  return level == IsolationLevel::Serializable ? "Serializable" : "SnapshotIsolation";
+  switch (level) {
+    case IsolationLevel::Serializable:
+      return "Serializable";
+    case IsolationLevel::WriteSerializable:
+      return "WriteSerializable";
+    case IsolationLevel::SnapshotIsolation:
+      return "SnapshotIsolation";
+  }
+  throw internalError("unknown isolation level");
 }
 
 std::string jsonText(std::string_view text) {

@@ -12,7 +12,10 @@
 
 namespace thalweg::delta {
 
-enum class IsolationLevel { Serializable, SnapshotIsolation };
+// Serializable: as if commits ran in the order of their versions. WriteSerializable: in some order; who added
+// files without reading the table may come before or after. SnapshotIsolation: for commits that change no
+// data.
+enum class IsolationLevel { Serializable, WriteSerializable, SnapshotIsolation };
 std::string_view isolationLevelName(IsolationLevel level);
 
 // The operation in words and numbers. Orders are kept.

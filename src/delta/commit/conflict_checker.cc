@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "delta/actions/action_reader.h"
 #include "delta/files/row_rules.h"
 #include "delta/log/file_paths.h"
 #include "delta/snapshot/table_features.h"
@@ -150,6 +151,11 @@ class Checker {
     return std::nullopt;
   }
 
+  bool winnerAppendedBlindly() const {
+    const auto* info = findAction<CommitInfo>(winner_);
+    return info && readCommitInfoFields(*info).isBlindAppend.value_or(false);
+  }
+
   bool mayHaveRead(const AddFile& file) const {
     if (own_.reads.wholeTable) return true;
     return std::any_of(own_.reads.filters.begin(), own_.reads.filters.end(),
@@ -158,6 +164,9 @@ class Checker {
 
   std::optional<Error> appends() const {
     if (own_.isBlindAppend || own_.isolationLevel == IsolationLevel::SnapshotIsolation) return std::nullopt;
+    const bool anyOrder =
+        own_.isolationLevel == IsolationLevel::WriteSerializable && !findAction<Metadata>(own_.actions);
+    if (anyOrder && winnerAppendedBlindly()) return std::nullopt;
     for (const Action& theirs : winner_) {
       const auto* add = std::get_if<AddFile>(&theirs);
       if (!add || !mayHaveRead(*add)) continue;

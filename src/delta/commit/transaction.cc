@@ -9,6 +9,7 @@
 
 #include "common/fault_points.h"
 #include "common/logging.h"
+#include "common/options.h"
 #include "common/uuid.h"
 #include "delta/actions/action_reader.h"
 #include "delta/actions/action_writer.h"
@@ -34,6 +35,13 @@ void backOff(int lostRaces, int maxBackoffMs) {
   const int limit = std::min(maxBackoffMs, 1 << std::min(lostRaces - 1, 16));
   std::uniform_int_distribution<int> wait(0, std::max(limit, 1) * 1000);
   std::this_thread::sleep_for(std::chrono::microseconds(wait(random)));
+}
+
+// Spark makes tables with Serializable only, and obeys what others (Databricks) have set.
+IsolationLevel isolationOf(const Metadata& metadata) {
+  const auto level = tableProperty(metadata, "delta.isolationLevel");
+  return level && equalsIgnoreCase(*level, "WriteSerializable") ? IsolationLevel::WriteSerializable
+                                                                : IsolationLevel::Serializable;
 }
 
 constexpr std::string_view kRowTrackingFeature = "rowTracking";
@@ -121,10 +129,10 @@ void Transaction::setTransaction(SetTransaction transaction) {
 }
 
 const Protocol& Transaction::protocol() const {
-  return protocol_ ? *protocol_ : readSnapshot_->protocol();
+  return protocol_ ? *protocol_ : head_->protocol();
 }
 const Metadata& Transaction::metadata() const {
-  return metadata_ ? *metadata_ : readSnapshot_->metadata();
+  return metadata_ ? *metadata_ : head_->metadata();
 }
 
 void Transaction::prepare() {
@@ -161,7 +169,7 @@ void Transaction::render() {
   facts_.isBlindAppend = onlyAdds && !reads_.dependsOnFiles();
   const bool isEmpty = files_.empty() && transactions_.empty() && domains_.empty();
   facts_.isolationLevel = dataChange || metadata_ || protocol_ || (facts_.isBlindAppend && !isEmpty)
-                              ? IsolationLevel::Serializable
+                              ? isolationOf(metadata())
                               : IsolationLevel::SnapshotIsolation;
   facts_.txnId = txnId_;
   actions_ = orderedActions(makeCommitInfo(operation_, facts_));
@@ -222,7 +230,8 @@ void Transaction::checkActions() const {
     const auto* remove = std::get_if<RemoveFile>(&action);
     hasCdc = hasCdc || std::holds_alternative<AddCdcFile>(action);
     removesData = removesData || changesData<RemoveFile>(action);
-    addsData = addsData || changesData<AddFile>(action);
+    // A file under another vector brings no rows.
+    addsData = addsData || (add && changesData<AddFile>(action) && !add->deletionVector);
     hasVector = hasVector || (add && add->deletionVector);
     if (!add && !remove) continue;
     const std::string& path = add ? add->path : remove->path;

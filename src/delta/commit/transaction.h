@@ -104,6 +104,7 @@ class Transaction {
   bool isOurs(const std::vector<Action>& actions) const;
   SnapshotPtr snapshotAfter(int64_t version, const std::vector<Action>& actions) const;
   Committed finish(int64_t version);
+  // Those that the commit will stand under: its own, else the winners', whose protocol its files must obey.
   const Protocol& protocol() const;
   const Metadata& metadata() const;
 

@@ -228,12 +228,18 @@ class Vacuum {
     return json[kLastVacuumKey].get<int64_t>();
   }
 
-  void commit(Operation operation) {
+  void commit(const Operation& operation) {
     if (!request_.logged) return;
-    Transaction transaction(log_, log_->require());
-    transaction.setOperation(std::move(operation));
-    const CommitOutcome outcome = transaction.commit();
-    if (const auto* conflict = std::get_if<Conflicted>(&outcome)) throw Error(conflict->error);
+    // What it records rests on nothing in the table: whoever was first, it is said on top of him.
+    constexpr int kMaxAttempts = 10;
+    for (int attempt = 1;; ++attempt) {
+      Transaction transaction(log_, log_->require());
+      transaction.setOperation(operation);
+      const CommitOutcome outcome = transaction.commit();
+      const auto* conflict = std::get_if<Conflicted>(&outcome);
+      if (!conflict) return;
+      if (attempt == kMaxAttempts) throw Error(conflict->error);
+    }
   }
 
   void commitStart(const VacuumReport& planned) {
@@ -244,7 +250,7 @@ class Vacuum {
     if (request_.retentionMs)
       start.parameters.emplace_back("specifiedRetentionMillis", std::to_string(retentionMs_));
     start.metrics = {{"numFilesToDelete", planned.numDeleted}, {"sizeOfDataToDelete", planned.sizeBytes}};
-    commit(std::move(start));
+    commit(start);
   }
 
   void commitEnd(const VacuumReport& report, const char* status) {
@@ -252,7 +258,7 @@ class Vacuum {
     end.name = "VACUUM END";
     end.parameters = {{"status", jsonText(status)}};
     end.metrics = {{"numDeletedFiles", report.numDeleted}, {"numVacuumedDirectories", report.numDirectories}};
-    commit(std::move(end));
+    commit(end);
   }
 
   // Versions that came since the files were counted may need some again (RESTORE): they are asked too.

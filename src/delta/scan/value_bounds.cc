@@ -20,13 +20,20 @@ const nlohmann::json* member(const nlohmann::json& object, const std::string& ke
   return it == object.end() ? nullptr : &*it;
 }
 
+// Nothing for what no long can be.
+std::optional<int64_t> integerOf(const nlohmann::json& value) {
+  if (!value.is_number_integer()) return std::nullopt;
+  if (value.is_number_unsigned() && value.get<uint64_t>() > uint64_t{INT64_MAX}) return std::nullopt;
+  return value.get<int64_t>();
+}
+
 OrderedValue statisticOf(const nlohmann::json& value, const DataType& type, bool isMax) {
   switch (type.id()) {
     case TypeId::Byte:
     case TypeId::Short:
     case TypeId::Int:
     case TypeId::Long:
-      return value.is_number_integer() ? OrderedValue(value.get<int64_t>()) : OrderedValue();
+      return integerOf(value) ? OrderedValue(*integerOf(value)) : OrderedValue();
     case TypeId::Float:
     case TypeId::Double: {
       // Infinities and NaN are texts: no bound that could prune.
@@ -121,15 +128,13 @@ StatisticsView::~StatisticsView() = default;
 
 std::optional<int64_t> StatisticsView::numRecords() const {
   const auto* count = member(document_->json, "numRecords");
-  return count && count->is_number_integer() ? std::optional(count->get<int64_t>()) : std::nullopt;
+  return count ? integerOf(*count) : std::nullopt;
 }
 
 ValueBounds StatisticsView::boundsOf(const std::vector<std::string>& path, const DataType& type) const {
   ValueBounds bounds;
   bounds.numRecords = numRecords();
-  if (const auto* nulls = document_->find("nullCount", path); nulls && nulls->is_number_integer()) {
-    bounds.nullCount = nulls->get<int64_t>();
-  }
+  if (const auto* nulls = document_->find("nullCount", path); nulls) bounds.nullCount = integerOf(*nulls);
   if (const auto* min = document_->find("minValues", path)) bounds.min = statisticOf(*min, type, false);
   if (const auto* max = document_->find("maxValues", path)) bounds.max = statisticOf(*max, type, true);
   return bounds;

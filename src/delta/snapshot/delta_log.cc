@@ -215,6 +215,10 @@ SnapshotPtr DeltaLog::update() {
     }
   }
   SnapshotPtr loaded = loadSnapshot(table_, std::nullopt, *clock_);
+  // A listing may lag behind what was put: later commits are looked for by name.
+  if (loaded) {
+    if (const SnapshotPtr next = readNewCommits(loaded)) loaded = next;
+  }
   std::lock_guard lock(mutex_);
   snapshot_ = loaded;
   return loaded;

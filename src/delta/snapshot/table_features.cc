@@ -31,11 +31,7 @@ bool columnMappingOn(const Metadata& metadata) {
   return mode && !equalsIgnoreCase(*mode, "none");
 }
 
-enum class Write {
-  Yes,          // fully obeyed
-  WhileUnused,  // only while nothing in the metadata uses it
-  No,
-};
+enum class Write { Yes, No };
 
 using InUse = bool (*)(const Metadata&);
 
@@ -138,10 +134,9 @@ bool canRead(const std::string& name) {
   return feature && feature->isReaderFeature && feature->canRead;
 }
 
-bool canWrite(const std::string& name, const Metadata& metadata) {
+bool canWrite(const std::string& name) {
   const Feature* feature = findFeature(name);
-  if (!feature || feature->write == Write::No) return false;
-  return feature->write == Write::Yes || !feature->inUse(metadata);
+  return feature && feature->write == Write::Yes;
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -295,10 +290,10 @@ void checkReadable(const Protocol& protocol, std::string_view table) {
 
 namespace {
 
-void checkWriterFeatures(const Protocol& protocol, const Metadata& metadata, std::string_view table) {
+void checkWriterFeatures(const Protocol& protocol, std::string_view table) {
   std::vector<std::string> missing;
   for (const std::string& name : writerFeatures(protocol)) {
-    if (!canWrite(name, metadata)) missing.push_back(name);
+    if (!canWrite(name)) missing.push_back(name);
   }
   if (missing.empty()) return;
   throw Error("DELTA_UNSUPPORTED_FEATURES_FOR_WRITE",
@@ -311,7 +306,7 @@ void checkWriterFeatures(const Protocol& protocol, const Metadata& metadata, std
 
 void checkWritable(const Protocol& protocol, const Metadata& metadata, std::string_view table) {
   checkReadable(protocol, table);
-  checkWriterFeatures(protocol, metadata, table);
+  checkWriterFeatures(protocol, table);
 }
 
 void checkRemovesRows(const Metadata& metadata, std::string_view table) {
@@ -425,7 +420,7 @@ Protocol protocolForNewTable(const Metadata& metadata, std::string_view table,
   features.merge(neededBy(metadata));
   features.insert(wanted.begin(), wanted.end());
   const Protocol protocol = protocolOf(features);
-  checkWriterFeatures(protocol, metadata, table);
+  checkWriterFeatures(protocol, table);
   checkWritable(protocol, metadata, table);
   return protocol;
 }
@@ -439,7 +434,7 @@ Protocol upgradedProtocol(const Protocol& current, const Metadata& metadata, std
   all.merge(neededBy(metadata));
   all.insert(wanted.begin(), wanted.end());
   Protocol protocol = all == there ? current : protocolOf(all);
-  checkWriterFeatures(protocol, metadata, table);
+  checkWriterFeatures(protocol, table);
   checkWritable(protocol, metadata, table);
   return protocol;
 }

@@ -35,14 +35,19 @@ std::string metadataOf(const ExpressionPtr& column) {
   return column->kind() == ExpressionKind::Attribute ? static_cast<const Attribute&>(*column).metadata() : std::string();
 }
 
-// window_time(w) becomes a column below: it keeps what w's metadata say of event time.
+// What a window's metadata say of event time: its time is no window.
+std::string timeMetadataOf(const ExpressionPtr& window) {
+  return withoutMetadataKey(withoutMetadataKey(metadataOf(window), kTimeWindowKey), kSessionWindowKey);
+}
+
+// window_time(w) becomes a column below.
 LogicalPtr nameWindowTimes(std::vector<ExpressionPtr>* list, LogicalPtr child) {
   std::vector<ExpressionPtr> times;
   for (const ExpressionPtr& one : *list) collect(one, ExpressionKind::WindowTime, &times);
   if (times.empty()) return child;
   std::vector<ExpressionPtr> columns(child->output().begin(), child->output().end());
   for (const ExpressionPtr& time : times) {
-    const auto column = std::make_shared<Alias>(time, time->toString(), nextExpressionId(), metadataOf(time->children()[0]));
+    const auto column = std::make_shared<Alias>(time, time->toString(), nextExpressionId(), timeMetadataOf(time->children()[0]));
     replace(list, time, column->toAttribute());
     columns.push_back(column);
   }

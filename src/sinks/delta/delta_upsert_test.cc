@@ -355,7 +355,7 @@ TEST_F(DeltaUpsertTest, FilesWhoseStatisticsExcludeTheKeysAreNotRead) {
   start();
   memory_->remove("/t/" + old);
   ASSERT_TRUE(runBatch(2, {{11, 2}, {15, 1}})) << "a file that is read would be missed";
-  EXPECT_EQ(conditionOf([&] { runBatch(3, {{5, 1}}); }), "PATH_NOT_FOUND");
+  EXPECT_EQ(conditionOf([&] { runBatch(3, {{5, 1}}); }), "FAILED_READ_FILE.FILE_NOT_EXIST");
 }
 
 TEST_F(DeltaUpsertTest, OwnFilesAreNeverReadBack) {

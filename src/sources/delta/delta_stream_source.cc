@@ -265,7 +265,7 @@ std::vector<SplitPtr> DeltaStreamSource::plan(const std::optional<SourceOffset>&
   }
   beginTracking(from, end);
   // The offset is durable now: the change may go into the log.
-  if (tracking_ && from.isAtMetadataChange() && end.isAtMetadataChange()) {
+  if (tracking_ && end.index == DeltaSourceOffset::kAfterMetadataChange) {
     followMetadataChange(end.version);
     return {};
   }
