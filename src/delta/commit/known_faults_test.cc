@@ -17,7 +17,7 @@
 #include "common/uuid.h"
 #include "delta/commit/transaction.h"
 #include "delta/log/log_files.h"
-#include "delta/snapshot/checkpoint_writer.h"
+#include "delta/checkpoint/checkpoint_writer.h"
 #include "delta/snapshot/table_features.h"
 #include "storage/fault_file_system.h"
 

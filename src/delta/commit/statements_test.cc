@@ -13,7 +13,7 @@
 #include "delta/modify/table_edit.h"
 #include "delta/scan/data_file_reader.h"
 #include "delta/scan/vector_files.h"
-#include "delta/snapshot/checkpoint_writer.h"
+#include "delta/checkpoint/checkpoint_writer.h"
 #include "delta/snapshot/table_features.h"
 #include "delta/upsert/upsert.h"
 #include "storage/uri_path.h"

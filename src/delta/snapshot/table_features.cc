@@ -420,7 +420,6 @@ Protocol protocolForNewTable(const Metadata& metadata, std::string_view table,
   features.merge(neededBy(metadata));
   features.insert(wanted.begin(), wanted.end());
   const Protocol protocol = protocolOf(features);
-  checkWriterFeatures(protocol, table);
   checkWritable(protocol, metadata, table);
   return protocol;
 }
@@ -434,7 +433,6 @@ Protocol upgradedProtocol(const Protocol& current, const Metadata& metadata, std
   all.merge(neededBy(metadata));
   all.insert(wanted.begin(), wanted.end());
   Protocol protocol = all == there ? current : protocolOf(all);
-  checkWriterFeatures(protocol, table);
   checkWritable(protocol, metadata, table);
   return protocol;
 }
