@@ -219,6 +219,7 @@ void VersionedStateFiles::writeSnapshot(int64_t version, const StateEntries& ent
 StateVersions VersionedStateFiles::latestVersions() {
   StateVersions latest;
   for (const auto& [version, files] : list()) {
+    if (files.changes.empty() && files.snapshot.empty()) continue;  // checksums of files that are gone
     latest.latest = version;
     if (!files.snapshot.empty()) latest.latestSnapshot = version;
   }

@@ -19,6 +19,7 @@
 #include "delta/modify/change_writer.h"
 #include "delta/snapshot/clustering.h"
 #include "delta/snapshot/table_features.h"
+#include "delta/snapshot/table_properties.h"
 #include "delta/snapshot/type_widening.h"
 #include "storage/uri_path.h"
 #include "types/column_metadata.h"
@@ -67,6 +68,11 @@ DeltaWriteOptions DeltaWriteOptions::parse(const Options& options, std::vector<s
   }
   parsed.maxRecordsPerFile = options.getLong("maxRecordsPerFile").value_or(0);
   parsed.userMetadata = options.get("userMetadata");
+  for (const auto& [key, option] : options.entries()) {
+    if (!key.starts_with("delta.")) continue;
+    delta::checkTableProperty(option.name, option.value, /*allowUnknown=*/false);
+    parsed.properties[delta::tablePropertyName(option.name)] = option.value;
+  }
   parsed.replaceWhere = options.get("replaceWhere");
   parsed.txnAppId = options.get("txnAppId");
   parsed.txnVersion = options.getLong("txnVersion");
@@ -244,6 +250,8 @@ void DeltaWrite::settleNewSchema(delta::WriteSchemaOptions rules) {
     metadata_.description = request_.newTable->description;
     metadata_.configuration = request_.newTable->configuration;
   }
+  if (!request_.streaming && (!snapshot_ || replacesTable))
+    metadata_.configuration.insert(options_.properties.begin(), options_.properties.end());
   // Without vectors every changed row would rewrite its file.
   if (!snapshot_ && request_.upsertKey)
     metadata_.configuration.emplace(delta::kEnableDeletionVectors, "true");

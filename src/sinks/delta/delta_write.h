@@ -29,6 +29,8 @@ struct DeltaWriteOptions {
   bool dynamicOverwrite = false;  // batch overwrite only: of the partitions that rows come for
   int64_t maxRecordsPerFile = 0;  // 0: no bound
   std::optional<std::string> userMetadata;
+  std::map<std::string, std::string>
+      properties;                           // options named "delta.…": of a table that a batch write makes
   std::optional<std::string> replaceWhere;  // batch overwrite only: of the rows that satisfy this SQL
   std::optional<std::string> txnAppId;      // batch only: an idempotent write
   std::optional<int64_t> txnVersion;
@@ -39,8 +41,8 @@ struct DeltaWriteOptions {
   std::map<std::string, std::string> autoCompaction = {};
 
   // mergeSchema, overwriteSchema, partitionOverwriteMode, replaceWhere, maxRecordsPerFile, userMetadata,
-  // txnAppId, txnVersion, optimizeWrite. Throws unsupported() for options that would change what is written
-  // and are not built (replaceOn …).
+  // txnAppId, txnVersion, optimizeWrite, and table properties. Throws checkTableProperty's errors, and
+  // unsupported() for options that would change what is written and are not built (replaceOn …).
   static DeltaWriteOptions parse(const Options& options, std::vector<std::string> partitionBy);
 };
 
