@@ -61,6 +61,9 @@ void writeTable(const NewTable& table, const std::string& address, bool managed,
   definition.cancellation = &session.cancellation();
   definition.creation = TableCreation{operationName(table), table.comment, table.properties, managed, replace,
                                       table.clusterBy,      !table.query};
+  if (table.query)
+    definition.readVersion =
+        versionReadOf(*table.query, session.formats().fileSystems().resolve(address).uri());
   SchemaPtr columns = table.columns ? table.columns : DataType::structOf({});
   if (table.query) columns = schemaOf(*table.query);
   checkColumns(*columns, table.partitionedBy);

@@ -21,6 +21,8 @@ std::unique_ptr<BatchWrite> beginWrite(const TableTarget& target, const TableWri
   definition.cancellation = &session.cancellation();
   definition.path = target.address;
   definition.partitionColumns = write.partitionedBy;
+  definition.readVersion =
+      versionReadOf(*write.rows, session.formats().fileSystems().resolve(target.address).uri());
   definition.timeZone = session.lookUp("spark.sql.session.timeZone").value_or("UTC");
   return provider.openBatchWrite(definition, session.formats().fileSystems(),
                                  write.overwrite ? SaveMode::Overwrite : SaveMode::Append, columns);
@@ -110,6 +112,19 @@ void takeWriteSettings(const SettingLookup& setting, Options* options) {
   // Rows that are named take precedence of a session's habit.
   if (!options->has("replaceWhere"))
     take("spark.sql.sources.partitionOverwriteMode", "partitionOverwriteMode");
+}
+
+std::optional<int64_t> versionReadOf(const LogicalNode& rows, const std::string& uri) {
+  std::optional<int64_t> oldest;
+  if (rows.kind() == LogicalKind::TableScan) {
+    const auto version = static_cast<const LogicalTableScan&>(rows).table()->version();
+    if (version && version->uri == uri) oldest = version->number;
+  }
+  for (const LogicalPtr& child : rows.children()) {
+    const auto below = versionReadOf(*child, uri);
+    if (below) oldest = std::min(oldest.value_or(*below), *below);
+  }
+  return oldest;
 }
 
 void insertByPosition(const TableWrite& write, CommandSession& session) {

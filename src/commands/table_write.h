@@ -25,6 +25,9 @@ struct TableWrite {
 using SettingLookup = std::function<std::optional<std::string>(const std::string& key)>;
 void takeWriteSettings(const SettingLookup& setting, Options* options);
 
+// The oldest version of the table at `uri` among the scans of a plan; nothing where it is not read.
+std::optional<int64_t> versionReadOf(const LogicalNode& rows, const std::string& uri);
+
 // Into a table that exists, column by column: INSERT, insertInto. Values are cast. Throws Error of
 // requireTable and assignByPosition.
 void insertByPosition(const TableWrite& write, CommandSession& session);

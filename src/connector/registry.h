@@ -47,6 +47,8 @@ struct WriteDefinition {
   std::string timeZone = "UTC";
   bool ansi = true;
   std::optional<TableCreation> creation = {};
+  // The version of the written table itself that the rows come from, where they do: others' changes since then conflict.
+  std::optional<int64_t> readVersion = {};
   const CancellationToken* cancellation = nullptr;  // of the statement, which outlives the write; null: none
   // Of streams whose batches the engine paces, many a second: the sink keeps the number of small files down
   // behind them.

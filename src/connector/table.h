@@ -23,6 +23,13 @@ class Table {
   virtual std::vector<SplitPtr> planScan(const std::vector<ColumnPredicate>& predicates) const = 0;
   // The same table as it is now, for those that were made of it earlier (views); null: this is a version for good.
   virtual std::shared_ptr<Table> latest() const { return nullptr; }
+  // Where the table lies and which version this is, where a write into the same place must see what else happens there between:
+  // of tables that are read as they are now.
+  struct Version {
+    std::string uri;
+    int64_t number = 0;
+  };
+  virtual std::optional<Version> version() const { return std::nullopt; }
   // For explain: "delta file:/data/t version 3".
   virtual std::string description() const = 0;
   // URIs of the files a full scan reads (DataFrame.inputFiles).

@@ -94,14 +94,13 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs, TaskPool& poo
   format.openBatchWrite = [logs, engine](const WriteDefinition& write, const FileSystemRegistry& files,
                                          SaveMode mode,
                                          const SchemaPtr& schema) -> std::unique_ptr<BatchWrite> {
-    if (write.creation) {
-      return beginDeltaCreation(logs->get(files.resolve(writePath(write))), *write.creation, schema,
-                                DeltaWriteOptions::parse(write.options, write.partitionColumns),
-                                engine(write));
-    }
+    DeltaWriteOptions options = DeltaWriteOptions::parse(write.options, write.partitionColumns);
+    options.readVersion = write.readVersion;
+    auto log = logs->get(files.resolve(writePath(write)));
+    if (write.creation)
+      return beginDeltaCreation(std::move(log), *write.creation, schema, std::move(options), engine(write));
     // Unlike a stream's rows and SQL's INSERT, a DataFrame's are not cast: other types are refused, as by Delta.
-    return beginDeltaWrite(logs->get(files.resolve(writePath(write))), mode, schema,
-                           DeltaWriteOptions::parse(write.options, write.partitionColumns), engine(write));
+    return beginDeltaWrite(std::move(log), mode, schema, std::move(options), engine(write));
   };
   return format;
 }

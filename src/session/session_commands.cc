@@ -129,6 +129,7 @@ void Session::write(const proto::WriteOperation& operation, StatementSession& se
   definition.partitionColumns.assign(operation.partitioning_columns().begin(), operation.partitioning_columns().end());
   definition.timeZone = setting("spark.sql.session.timeZone");
   definition.ansi = flag("spark.sql.ansi.enabled");
+  if (definition.path) definition.readVersion = versionReadOf(*plan, server_->formats.fileSystems().resolve(*definition.path).uri());
 
   auto batchWrite = provider.openBatchWrite(definition, server_->formats.fileSystems(), saveModeOf(operation), schemaOf(*plan));
   if (!batchWrite) return;

@@ -297,10 +297,11 @@ def all_read(folder, expected):
     (folder / "expected.json").write_text(json.dumps(expected))
     shutil.rmtree(folder / "as_of", ignore_errors=True)
     expect("deltalake", ask("deltalake", "deltalake_reads", folder), expected)
-    # Its reader finds no partition values under column mapping, in Spark's tables neither.
-    unmapped = {key: rows for key, rows in expected.items() if "mapped@" not in key}
-    expect("DuckDB", ask("DuckDB", "duckdb_reads", folder), unmapped)
     expect("Spark", ask("Spark", "spark_reads", folder), expected)
+    # Its reader finds no partition values under column mapping, in Spark's tables neither, and takes no mapping beside writer features.
+    unmapped = {key: rows for key, rows in expected.items() if "mapped@" not in key}
+    (folder / "expected.json").write_text(json.dumps(unmapped))
+    expect("DuckDB", ask("DuckDB", "duckdb_reads", folder), unmapped)
 
 
 def main(program):

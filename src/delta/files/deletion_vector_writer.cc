@@ -16,10 +16,6 @@ namespace thalweg::delta {
 namespace {
 
 constexpr char kFormatVersion = 1;
-// What a vector may have in the log. The log is read whole by every reader, so that a commit's vectors
-// together are bounded too.
-constexpr size_t kMaxInlineBytes = 512;
-constexpr size_t kMaxInlineBytesPerCommit = 8 << 10;
 
 std::string uuidBytes(const std::string& uuid) {
   std::string digits;
@@ -42,17 +38,14 @@ DeletionVector descriptorOf(const DeletedRows& rows, const std::string& blob) {
   return vector;
 }
 
-DeletionVector inlined(DeletionVector vector, const std::string& blob) {
-  vector.storageType = "i";
-  vector.pathOrInlineDv = encodeZ85(blob);
-  return vector;
-}
-
 }  // namespace
 
 DeletionVector inlineDeletionVector(const DeletedRows& rows) {
   const std::string blob = rows.serialize();
-  return inlined(descriptorOf(rows, blob), blob);
+  DeletionVector vector = descriptorOf(rows, blob);
+  vector.storageType = "i";
+  vector.pathOrInlineDv = encodeZ85(blob);
+  return vector;
 }
 
 DeletionVectorWriter::DeletionVectorWriter(Location table)
@@ -62,10 +55,6 @@ DeletionVector DeletionVectorWriter::add(const DeletedRows& rows) {
   THALWEG_ASSERT(!written_ && rows.cardinality() > 0);
   const std::string blob = rows.serialize();
   DeletionVector vector = descriptorOf(rows, blob);
-  if (blob.size() <= kMaxInlineBytes && inlineBytes_ + blob.size() <= kMaxInlineBytesPerCommit) {
-    inlineBytes_ += blob.size();
-    return inlined(std::move(vector), blob);
-  }
   if (file_.empty()) file_ += kFormatVersion;
   vector.storageType = "u";
   vector.pathOrInlineDv = encodeZ85(uuid_);

@@ -9,21 +9,21 @@
 
 namespace thalweg::delta {
 
-// The descriptor that holds the vector itself.
+// The descriptor that holds the vector itself, for use in memory: tables are not given such ones. Delta
+// allows them, but Spark's VACUUM (Delta 4.4) ends at the first that it meets, and Trino and Presto refuse to
+// read them.
 DeletionVector inlineDeletionVector(const DeletedRows& rows);
 
-// Small vectors go into the log itself, base-85 text in their add actions, which costs no file and no fsync;
-// the others together into one file of the table, deletion_vector_<uuid>.bin: a version byte, then for each
-// its size (4 bytes, big endian), its bytes and their CRC-32 (4 bytes, big endian). Used by one thread.
-// Passes the fault points DeletionVectorBefore (nothing written) and DeletionVectorAfter (durable, not
-// committed).
+// All go into one file of the table, deletion_vector_<uuid>.bin: a version byte, then for each its size (4
+// bytes, big endian), its bytes and their CRC-32 (4 bytes, big endian). Used by one thread. Passes the fault
+// points DeletionVectorBefore (nothing written) and DeletionVectorAfter (durable, not committed).
 class DeletionVectorWriter {
  public:
   explicit DeletionVectorWriter(Location table);
 
   // The descriptor for the log. Good to be committed after close().
   DeletionVector add(const DeletedRows& rows);
-  // Makes the file durable, where a vector needs one.
+  // Makes the file durable, where there are vectors.
   void close();
   // Removes the file: for vectors that no commit names.
   void discard() noexcept;
@@ -31,8 +31,7 @@ class DeletionVectorWriter {
  private:
   Location table_;
   std::string uuid_;  // 16 bytes
-  std::string file_;  // its contents; empty where no vector needs it
-  size_t inlineBytes_ = 0;
+  std::string file_;  // its contents
   bool written_ = false;
 };
 

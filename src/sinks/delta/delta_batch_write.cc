@@ -72,12 +72,20 @@ std::vector<std::pair<std::string, std::string>> parametersOf(SaveMode mode,
   return parameters;
 }
 
+// The newest version, or the one that the rows were read from: the commit is then held against all that came
+// after.
+delta::SnapshotPtr snapshotToWriteOn(delta::DeltaLog& log, const DeltaWriteOptions& options) {
+  const delta::SnapshotPtr newest = log.update();
+  if (!newest || !options.readVersion || *options.readVersion >= newest->version()) return newest;
+  return log.snapshotAt(*options.readVersion);
+}
+
 }  // namespace
 
 std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log, SaveMode mode,
                                             SchemaPtr schema, DeltaWriteOptions options,
                                             DeltaWriteEngine engine) {
-  const delta::SnapshotPtr snapshot = log->update();
+  const delta::SnapshotPtr snapshot = snapshotToWriteOn(*log, options);
   if (snapshot && mode == SaveMode::Ignore) return nullptr;
   if (snapshot && mode == SaveMode::ErrorIfExists) throw tableThere(*log);
   settleOverwrite(mode, snapshot.get(), &options);
@@ -98,7 +106,7 @@ std::unique_ptr<DeltaWrite> beginDeltaWrite(std::shared_ptr<delta::DeltaLog> log
 std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> log,
                                                const TableCreation& creation, SchemaPtr schema,
                                                DeltaWriteOptions options, DeltaWriteEngine engine) {
-  const delta::SnapshotPtr snapshot = log->update();
+  const delta::SnapshotPtr snapshot = snapshotToWriteOn(*log, options);
   if (snapshot && !creation.replace) throw tableThere(*log);
   // All rows of the old table go with it, whatever part of it rows come for.
   options.dynamicOverwrite = false;

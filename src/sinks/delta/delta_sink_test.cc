@@ -519,6 +519,38 @@ TEST_F(DeltaBatchWriteTest, AReplaceWhereWhoseOutcomeIsUnknownKeepsItsFiles) {
   EXPECT_EQ(rows(), (std::vector<std::string>{"1/c", "2/b"}));
 }
 
+// INSERT INTO t SELECT … FROM t: two of them at once would each miss the other's rows. As Delta, which says
+// of such a commit that it is no blind append.
+TEST_F(DeltaBatchWriteTest, RowsOfTheTableItselfConflictWithRowsThatCameSince) {
+  write(SaveMode::Append, {{1, "a"}});
+  DeltaWriteOptions copying;
+  copying.readVersion = version();
+  EXPECT_TRUE(write(SaveMode::Append, {{2, "a"}}, copying));
+  EXPECT_EQ(commit(1)[0]["commitInfo"]["isBlindAppend"], false);
+  EXPECT_EQ(conditionOf([&] {
+              write(SaveMode::Append, {{3, "a"}}, copying);
+            }),
+            "DELTA_CONCURRENT_APPEND.WITHOUT_HINT");
+  EXPECT_EQ(rows(), (std::vector<std::string>{"1/a", "2/a"}));
+}
+
+// Asked of Spark 4.2: df.write.option("delta.appendOnly", "true").save(path).
+TEST_F(DeltaBatchWriteTest, OptionsOfDeltasNamesArePropertiesOfANewTable) {
+  Options asked;
+  asked.set("DELTA.appendOnly", "true");
+  write(SaveMode::Append, {{1, "a"}}, DeltaWriteOptions::parse(asked, {}));
+  const auto configuration = [&] { return delta::DeltaLog(table_).require()->metadata().configuration; };
+  const std::map<std::string, std::string> expected = {{"delta.appendOnly", "true"}};
+  EXPECT_EQ(configuration(), expected);
+  Options later;
+  later.set("delta.checkpointInterval", "3");
+  write(SaveMode::Append, {{2, "b"}}, DeltaWriteOptions::parse(later, {}));
+  EXPECT_EQ(configuration(), expected) << "a table that is there keeps its own";
+  Options unknown;
+  unknown.set("delta.nonsense", "1");
+  EXPECT_EQ(conditionOf([&] { DeltaWriteOptions::parse(unknown, {}); }), "DELTA_UNKNOWN_CONFIGURATION");
+}
+
 // Asked of Spark 4.2: another word must not overwrite the whole table.
 TEST_F(DeltaBatchWriteTest, AnUnknownOverwriteModeIsRefused) {
   Options asked;

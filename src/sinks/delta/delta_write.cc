@@ -332,6 +332,7 @@ void DeltaWrite::commit() {
   if (metadataChanged_) transaction.setMetadata(metadata_);
   if (!snapshot_ || protocolChanged_) transaction.setProtocol(protocol_);
   if (request_.newTable || replacesSchema()) setClustering(transaction);
+  if (options_.readVersion) transaction.readWholeTable();
   if (request_.transaction) {
     transaction.readTransaction(request_.transaction->appId);
     request_.transaction->lastUpdated = log_->clock().nowMillis();

@@ -36,6 +36,7 @@ struct DeltaWriteOptions {
   std::optional<int64_t> txnVersion;
   bool compactBehind = false;                  // small files are merged in the background
   std::optional<std::vector<int>> keyColumns;  // streams in update mode only: see WriteDefinition
+  std::optional<int64_t> readVersion;          // of the table itself, where the rows come from it
   std::optional<bool> optimizeWrite;           // batch only; absent: as the table's property says
   // Batch only, what the session says of auto compaction: settings of delta/maintain/auto_compaction.h.
   std::map<std::string, std::string> autoCompaction = {};

@@ -59,6 +59,11 @@ std::vector<std::string> DeltaTable::inputFiles() const {
   return uris;
 }
 
+std::optional<Table::Version> DeltaTable::version() const {
+  if (!log_) return std::nullopt;
+  return Version{snapshot_->table().uri(), snapshot_->version()};
+}
+
 std::optional<int64_t> DeltaTable::rowCount() const {
   return delta::rowCount(*snapshot_);
 }

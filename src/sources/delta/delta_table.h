@@ -31,6 +31,7 @@ class DeltaTable : public Table {
   std::vector<std::string> inputFiles() const override;
   // From the files' statistics; nothing where one of them has none.
   std::optional<int64_t> rowCount() const override;
+  std::optional<Version> version() const override;
 
   const delta::SnapshotPtr& snapshot() const { return snapshot_; }
 
