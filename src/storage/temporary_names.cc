@@ -13,17 +13,6 @@ constexpr std::string_view kSuffix = ".tmp";
 constexpr size_t kUuidLength = 36;
 constexpr int64_t kAbandonedAfterMs = 24 * 3600 * 1000LL;
 
-bool isUuid(std::string_view text) {
-  if (text.size() != kUuidLength) return false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    const char c = text[i];
-    const bool hexadecimal = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-    if (dash ? c != '-' : !hexadecimal) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string temporaryNameFor(const std::string& path) {
