@@ -35,14 +35,16 @@ std::string metadataOf(const ExpressionPtr& column) {
   return column->kind() == ExpressionKind::Attribute ? static_cast<const Attribute&>(*column).metadata() : std::string();
 }
 
-// window_time(w) becomes a column below: it keeps what w's metadata say of event time.
+// window_time(w) becomes a column below: it keeps what w's metadata say of event time, and is no window itself.
 LogicalPtr nameWindowTimes(std::vector<ExpressionPtr>* list, LogicalPtr child) {
   std::vector<ExpressionPtr> times;
   for (const ExpressionPtr& one : *list) collect(one, ExpressionKind::WindowTime, &times);
   if (times.empty()) return child;
   std::vector<ExpressionPtr> columns(child->output().begin(), child->output().end());
   for (const ExpressionPtr& time : times) {
-    const auto column = std::make_shared<Alias>(time, time->toString(), nextExpressionId(), metadataOf(time->children()[0]));
+    std::string metadata = metadataOf(time->children()[0]);
+    for (const std::string_view mark : {kTimeWindowKey, kSessionWindowKey}) metadata = withoutMetadataKey(metadata, mark);
+    const auto column = std::make_shared<Alias>(time, time->toString(), nextExpressionId(), metadata);
     replace(list, time, column->toAttribute());
     columns.push_back(column);
   }
