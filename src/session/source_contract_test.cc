@@ -35,14 +35,8 @@ class SteppedClock final : public Clock {
 // A source of one format. Each feed adds a row.
 class Fed {
  public:
-  Fed() : logs_(std::make_shared<DeltaLogs>(*pool_)) {
-    fs::create_directories(folder_);
-    registerFormats(&formats_, logs_, *pool_);
-  }
-  virtual ~Fed() {
-    pool_.reset();  // which waits for what follows commits: it writes into the folder
-    fs::remove_all(folder_);
-  }
+  Fed() : logs_(std::make_shared<DeltaLogs>(pool_)) { registerFormats(&formats_, logs_, pool_); }
+  virtual ~Fed() = default;
   virtual ReadDefinition read() = 0;
   virtual std::string format() const = 0;
   virtual void feed() = 0;
@@ -58,9 +52,16 @@ class Fed {
   }
 
  protected:
-  std::string folder_ = (fs::temp_directory_path() / ("thalweg-contract-" + randomUuid())).string();
+  // Goes last: the pool may still write checksums of tables into it.
+  struct Folder {
+    Folder() { fs::create_directories(path); }
+    ~Folder() { fs::remove_all(path); }
+    const std::string path = (fs::temp_directory_path() / ("thalweg-contract-" + randomUuid())).string();
+  };
+  const Folder temporary_;
+  const std::string& folder_ = temporary_.path;
   SteppedClock clock_;
-  std::unique_ptr<TaskPool> pool_ = std::make_unique<TaskPool>(2);
+  TaskPool pool_{2};
   std::shared_ptr<DeltaLogs> logs_;
   FormatRegistry formats_{FileSystemRegistry()};
   int number_ = 0;
@@ -129,7 +130,11 @@ class FedDelta : public Fed {
     const SchemaPtr schema = parseSchemaDdl("n BIGINT");
     WriteDefinition write;
     write.path = folder_ + "/t";
-    write.options.set("delta.enableChangeDataFeed", "true");
+    if (number_ == 0) {
+      write.creation.emplace();
+      write.creation->operation = "CREATE TABLE";
+      write.creation->properties = {{"delta.enableChangeDataFeed", "true"}};
+    }
     const auto batch =
         formats_.find("delta").openBatchWrite(write, formats_.fileSystems(), SaveMode::Append, schema);
     arrow::Int64Builder builder;

@@ -34,14 +34,14 @@ def die_and_recover(program, broker, point, state_provider=None):
         server = harness.Server(program, fault=f"{point}:{passes}=exit")
         client = harness.Client(server.url, *arguments)
         try:
-            status = server.process.wait(15)
+            status = server.process.wait(60)
         except harness.subprocess.TimeoutExpired:
             server.kill()
             status = "never: the job does not pass it"
         client.kill()
         assert status == DIED_AT_FAULT_POINT, f"died at the point with {status}"
         server = harness.Server(program)
-        harness.Client(server.url, *arguments).finish(30)
+        harness.Client(server.url, *arguments).finish(120)
         server.end()
         harness.assert_each_event_once(f"{folder}/table", broker.facts)
 

@@ -86,7 +86,9 @@ TEST_P(ChainedOperatorsTest, ADeduplicationOfGroupsLosesNone) {
         (std::vector<Rows>{{}, {"0|a|2"}, {}, {"10|b|2", "20|a|1"}}));
     EXPECT_EQ(lastState()["operatorName"], withinWatermark ? "dedupeWithinWatermark" : "dedupe");
     EXPECT_EQ(sumOf("numRowsDroppedByWatermark"), 0);
-    if (!GetParam().restarts) EXPECT_EQ(dropped(), 1);
+    if (!GetParam().restarts) {
+      EXPECT_EQ(dropped(), 1);
+    }
     checkpoint_.fileSystem->removeTree("/checkpoint");
     feed_->steps.clear();
     store_ = std::make_shared<Store>();
