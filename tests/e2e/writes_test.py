@@ -80,6 +80,18 @@ def char_and_varchar(spark, folder):
     sql("ALTER TABLE v ADD COLUMN s.z CHAR(4)")
     sql("ALTER TABLE v CHANGE COLUMN a a VARCHAR(5)")
     sql("ALTER TABLE v ALTER COLUMN b TYPE VARCHAR(7)")
+    # Padded or not by its scan, a CHAR column equals the same text: also of a stream, of a constraint, beside nulls and constants.
+    sql("CREATE TABLE padded (c CHAR(5), i INT) USING delta")
+    sql("INSERT INTO padded VALUES ('ab', 1), ('abc', 2), (null, 3)")
+    for where in ("c = 'ab'", "c IN ('ab', NULL)", "c = lower('AB')", "c = CAST('ab' AS STRING)", "c BETWEEN 'ab' AND 'ab'"):
+        assert [row.i for row in sql(f"SELECT i FROM padded WHERE {where}").collect()] == [1], where
+    sql("ALTER TABLE padded ADD CONSTRAINT small CHECK (i <> 1 OR c = 'ab')")
+    spark.conf.set("spark.sql.readSideCharPadding", "false")
+    assert [row.i for row in sql("SELECT i FROM padded WHERE c = 'ab'").collect()] == [1]
+    spark.conf.unset("spark.sql.readSideCharPadding")
+    stream = spark.readStream.table("padded").where("c = 'ab'").writeStream.format("memory").queryName("streamed")
+    stream.trigger(availableNow=True).start().awaitTermination()
+    assert [row.i for row in sql("SELECT i FROM streamed").collect()] == [1]
     for change in ("a TYPE VARCHAR(2)", "b TYPE CHAR(7)", "b TYPE INT"):
         assert condition(lambda: sql("ALTER TABLE v ALTER COLUMN " + change)) == "NOT_SUPPORTED_CHANGE_COLUMN", change
     assert condition(lambda: sql("ALTER TABLE v ALTER COLUMN id TYPE STRING")) == "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP"

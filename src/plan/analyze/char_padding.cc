@@ -6,6 +6,7 @@
 
 #include "common/options.h"
 #include "expr/call.h"
+#include "expr/constant_folding.h"
 #include "types/arrow_result.h"
 #include "types/char_varchar.h"
 
@@ -120,6 +121,10 @@ int textLength(const Expression& expression) {
   return static_cast<int>(numCharacters(static_cast<const arrow::StringScalar&>(*literal.value()).view()));
 }
 
+bool isNull(const Expression& expression) {
+  return expression.kind() == ExpressionKind::Literal && static_cast<const Literal&>(expression).isNull();
+}
+
 ExpressionPtr paddedTo(const ExpressionPtr& expression, int length) {
   if (expression->kind() != ExpressionKind::Literal)
     return padded(expression, {{StringBound::Kind::Char, length}});
@@ -130,7 +135,7 @@ ExpressionPtr paddedTo(const ExpressionPtr& expression, int length) {
 }
 
 bool isComparison(std::string_view function) {
-  for (const std::string_view name : {"=", "==", "<=>", "<", "<=", ">", ">=", "!=", "<>", "in"}) {
+  for (const std::string_view name : {"=", "==", "<=>", "<", "<=", ">", ">=", "!=", "<>", "in", "between"}) {
     if (equalsIgnoreCase(function, name)) return true;
   }
   return false;
@@ -162,22 +167,29 @@ ExpressionPtr overPaddedChars(const ExpressionPtr& expression) {
   });
 }
 
+// A column is padded here too, whether its scan has done so or not: a stream's has not, nor a row that is
+// being written.
 void padComparison(std::string_view function, std::vector<ExpressionPtr>* arguments) {
   if (arguments->size() < 2 || !isComparison(function)) return;
-  const bool isList = equalsIgnoreCase(function, "in");
-  int length = 0;
-  for (const ExpressionPtr& argument : *arguments) {
-    const int own = charLength(*argument);
-    if (own > 0 ? isList && &argument != &arguments->front() : textLength(*argument) < 0) return;
-    length = std::max({length, own, textLength(*argument)});
-  }
   if (std::none_of(arguments->begin(), arguments->end(),
                    [](const ExpressionPtr& argument) { return charLength(*argument) > 0; }))
     return;
-  for (ExpressionPtr& argument : *arguments) {
-    const int own = charLength(*argument);
-    if (own > 0 ? own < length : textLength(*argument) < length) argument = paddedTo(argument, length);
+  const bool isList = equalsIgnoreCase(function, "in") || equalsIgnoreCase(function, "between");
+  const BatchContext constants;
+  std::vector<ExpressionPtr> folded;
+  int length = 0;
+  for (const ExpressionPtr& argument : *arguments) {
+    folded.push_back(foldConstants(argument, EvaluationContext{&constants}));
+    const int own = charLength(*folded.back());
+    if (isNull(*folded.back())) continue;
+    if (own > 0 ? isList && folded.size() > 1 : textLength(*folded.back()) < 0) return;
+    length = std::max({length, own, textLength(*folded.back())});
   }
+  for (ExpressionPtr& argument : folded) {
+    if (!isNull(*argument) && (charLength(*argument) > 0 || textLength(*argument) < length))
+      argument = paddedTo(argument, length);
+  }
+  *arguments = std::move(folded);
 }
 
 }  // namespace thalweg

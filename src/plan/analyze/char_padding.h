@@ -19,7 +19,7 @@ LogicalPtr withPaddedChars(const LogicalPtr& scan);
 ExpressionPtr overPaddedChars(const ExpressionPtr& expression);
 
 // The arguments of a comparison (=, <=>, <, …, IN) as Spark pads them: a text beside a CHAR column to the
-// column's length, or the column to the text's, two CHAR columns to the longer one's. Other calls and columns
+// column's length, or the column to the text's, two CHAR columns to the longer one's, whether scans have padded them or not. Other calls and columns
 // are left as they are.
 void padComparison(std::string_view function, std::vector<ExpressionPtr>* arguments);
 
