@@ -8,6 +8,7 @@
 #include "commands/table_target.h"
 #include "commands/table_write.h"
 #include "common/error.h"
+#include "delta/snapshot/table_properties.h"
 #include "types/ddl.h"
 #include "types/schema_json.h"
 
@@ -44,6 +45,19 @@ void checkColumns(const Schema& columns, const std::vector<std::string>& partiti
   }
 }
 
+// As ALTER TABLE … SET TBLPROPERTIES takes them.
+std::map<std::string, std::string> checkedProperties(const NewTable& table, CommandSession& session) {
+  const bool allowUnknown = equalsIgnoreCase(
+      session.lookUp("spark.databricks.delta.allowArbitraryProperties.enabled").value_or(""), "true");
+  std::map<std::string, std::string> properties;
+  for (const auto& [given, value] : table.properties) {
+    const std::string name = delta::tablePropertyName(given);
+    delta::checkTableProperty(name, value, allowUnknown);
+    properties[name] = value;
+  }
+  return properties;
+}
+
 // Runs the making of the table's files and log.
 void writeTable(const NewTable& table, const std::string& address, bool managed, bool replace,
                 CommandSession& session) {
@@ -59,8 +73,9 @@ void writeTable(const NewTable& table, const std::string& address, bool managed,
   definition.timeZone = session.lookUp("spark.sql.session.timeZone").value_or("UTC");
   takeWriteSettings([&](const std::string& key) { return session.lookUp(key); }, &definition.options);
   definition.cancellation = &session.cancellation();
-  definition.creation = TableCreation{operationName(table), table.comment, table.properties, managed, replace,
-                                      table.clusterBy,      !table.query};
+  definition.creation =
+      TableCreation{operationName(table), table.comment, checkedProperties(table, session), managed, replace,
+                    table.clusterBy,      !table.query};
   if (table.query)
     definition.readVersion =
         versionReadOf(*table.query, session.formats().fileSystems().resolve(address).uri());
@@ -140,9 +155,14 @@ bool createAtPath(const NewTable& table, CommandSession& session) {
   const Location folder = session.formats().fileSystems().resolve(address);
   const auto snapshot = isDeltaProvider(pathTable.provider) ? session.deltaLog(folder)->update() : nullptr;
   if (snapshot && table.ifNotExists) return false;
-  if (snapshot && table.orReplace) {
+  if (snapshot && (table.orReplace || table.mustExist)) {
     writeTable(pathTable, address, /*managed=*/false, /*replace=*/true, session);
     return true;
+  }
+  if (snapshot) {
+    throw Error("TABLE_OR_VIEW_ALREADY_EXISTS",
+                "There is a Delta table at " + folder.uri() + " already: use IF NOT EXISTS or OR REPLACE.",
+                {{"relationName", quotedName(table.name)}});
   }
   if (table.mustExist) throw nameNotFound(table.name);
   if (!adoptsTable(pathTable, quotedName(table.name), folder, session))

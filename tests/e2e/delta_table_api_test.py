@@ -47,12 +47,17 @@ def check_making(spark, folder):
     assert table.toDF().schema.simpleString() == "struct<z:double>" and table.toDF().count() == 0
     refused(lambda: DeltaTable.replace(spark).tableName("missing").addColumn("z", "DOUBLE").execute(), "NOT_FOUND")
 
+    refused(lambda: spark.sql("CREATE TABLE bad (id INT) USING delta TBLPROPERTIES ('delta.checkpointInterval' = '0')"), "UNSUPPORTED_TABLE_CHANGE")
+    refused(lambda: spark.sql("CREATE TABLE bad (id INT) USING delta TBLPROPERTIES ('delta.nonsense' = '0')"), "DELTA_UNKNOWN_CONFIGURATION")
     path = f"{folder}/by_path"
     (DeltaTable.createOrReplace(spark).location(path).addColumn("id", "BIGINT", generatedByDefaultAs=IdentityGenerator(start=7, step=2))
      .addColumn("v", "STRING").clusterBy("v").execute())
     spark.sql(f"INSERT INTO delta.`{path}` (v) VALUES ('x'), ('y')")
     assert [row[0] for row in rows_of(spark.read.format("delta").load(path))] == [7, 9]
     assert DeltaTable.forPath(spark, path).detail().first()["clusteringColumns"] == ["v"]
+    refused(lambda: DeltaTable.create(spark).location(path).addColumn("id", "INT").execute(), "TABLE_OR_VIEW_ALREADY_EXISTS")
+    DeltaTable.replace(spark).location(path).addColumn("k", "INT").execute()
+    assert spark.read.format("delta").load(path).schema.simpleString() == "struct<k:int>"
 
 
 def check_asking(spark, folder):
