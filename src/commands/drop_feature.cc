@@ -124,7 +124,7 @@ void commitDowngrade(const RemovableFeature& feature, const DroppedFrom& table, 
                     " while it was being dropped. Run the statement again.",
                 {{"concurrentCommit", ""}});
   });
-  commitOrThrow(transaction);
+  delta::requireCommitted(transaction.commit());
 }
 
 bool usesInCommits(const RemovableFeature& feature, const delta::Snapshot& snapshot) {

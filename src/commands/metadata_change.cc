@@ -73,7 +73,7 @@ delta::SnapshotPtr beginTracking(const std::shared_ptr<delta::DeltaLog>& log, co
 void commitMetadata(const std::shared_ptr<delta::DeltaLog>& log, const delta::SnapshotPtr& snapshot,
                     MetadataChange change) {
   const std::string uri = snapshot->table().uri();
-  delta::checkWritable(snapshot->protocol(), snapshot->metadata(), uri);
+  delta::checkWritable(snapshot->protocol(), uri);
   change.features.merge(delta::takeFeatureRequests(&change.metadata, uri));
   changeMapping(snapshot->metadata(), &change.metadata);
   delta::checkRowIdColumns(change.metadata, uri);
@@ -91,8 +91,7 @@ void commitMetadata(const std::shared_ptr<delta::DeltaLog>& log, const delta::Sn
   if (!(protocol == current)) transaction.setProtocol(protocol);
   if (change.domain) transaction.setDomain(*change.domain);
   transaction.setOperation(std::move(change.operation));
-  const delta::CommitOutcome outcome = transaction.commit();
-  if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) throw Error(conflict->error);
+  delta::requireCommitted(transaction.commit());
 }
 
 }  // namespace thalweg

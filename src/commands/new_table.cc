@@ -5,10 +5,10 @@
 #include <set>
 
 #include "catalog/table_folder.h"
+#include "commands/table_properties.h"
 #include "commands/table_target.h"
 #include "commands/table_write.h"
 #include "common/error.h"
-#include "delta/snapshot/table_properties.h"
 #include "types/ddl.h"
 #include "types/schema_json.h"
 
@@ -45,16 +45,10 @@ void checkColumns(const Schema& columns, const std::vector<std::string>& partiti
   }
 }
 
-// As ALTER TABLE … SET TBLPROPERTIES takes them.
 std::map<std::string, std::string> checkedProperties(const NewTable& table, CommandSession& session) {
-  const bool allowUnknown = equalsIgnoreCase(
-      session.lookUp("spark.databricks.delta.allowArbitraryProperties.enabled").value_or(""), "true");
   std::map<std::string, std::string> properties;
-  for (const auto& [given, value] : table.properties) {
-    const std::string name = delta::tablePropertyName(given);
-    delta::checkTableProperty(name, value, allowUnknown);
-    properties[name] = value;
-  }
+  for (const auto& [given, value] : table.properties)
+    properties[checkedPropertyName(given, value, session)] = value;
   return properties;
 }
 

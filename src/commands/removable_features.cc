@@ -22,6 +22,7 @@
 #include "delta/maintain/optimize.h"
 #include "delta/scan/vector_files.h"
 #include "delta/snapshot/table_features.h"
+#include "delta/snapshot/type_widening.h"
 
 namespace thalweg {
 namespace {
@@ -29,8 +30,6 @@ namespace {
 using delta::SnapshotPtr;
 using nlohmann::ordered_json;
 
-constexpr std::string_view kTypeWidening = "delta.enableTypeWidening";
-constexpr std::string_view kRowTrackingSuspended = "delta.rowTrackingSuspended";
 constexpr const char* kInCommitProvenance[] = {"delta.inCommitTimestampEnablementTimestamp",
                                                "delta.inCommitTimestampEnablementVersion"};
 
@@ -56,7 +55,7 @@ void changeProperties(const DroppedFrom& table, const std::vector<std::string>& 
   delta::Transaction transaction(table.log, snapshot);
   transaction.setMetadata(std::move(changed));
   transaction.setOperation(std::move(operation));
-  commitOrThrow(transaction);
+  delta::requireCommitted(transaction.commit());
 }
 
 void unsetProperties(const DroppedFrom& table, const std::vector<std::string>& keys,
@@ -187,7 +186,7 @@ void commitVectorTombstones(const DroppedFrom& table) {
   delta::Operation operation;
   operation.name = "Deletion Vector Tombstones";
   transaction.setOperation(std::move(operation));
-  commitOrThrow(transaction);
+  delta::requireCommitted(transaction.commit());
 }
 
 bool removeVectors(const DroppedFrom& table) {
@@ -255,7 +254,7 @@ bool switchCommitTimesOff(const DroppedFrom& table) {
 // ---- typeWidening
 
 bool hasNoWidenedTypes(const delta::Snapshot& snapshot) {
-  return !delta::tableFlag(snapshot.metadata(), kTypeWidening) &&
+  return !delta::tableFlag(snapshot.metadata(), delta::kEnableTypeWidening) &&
          !mentions(snapshot.metadata(), "delta.typeChanges");
 }
 
@@ -263,14 +262,14 @@ bool switchWideningOff(const DroppedFrom& table) {
   const SnapshotPtr snapshot = table.log->require();
   if (hasNoWidenedTypes(*snapshot)) return false;
   if (!mentions(snapshot->metadata(), "delta.typeChanges")) {
-    unsetProperties(table, {std::string(kTypeWidening)});
+    unsetProperties(table, {std::string(delta::kEnableTypeWidening)});
     return false;
   }
   // Every file gets the types of today; what says otherwise goes in the same commit.
   delta::Metadata changed = snapshot->metadata();
   changed.schemaString = withoutFieldKeys(changed.schemaString, "delta.typeChanges");
   std::erase_if(changed.configuration,
-                [](const auto& entry) { return equalsIgnoreCase(entry.first, kTypeWidening); });
+                [](const auto& entry) { return equalsIgnoreCase(entry.first, delta::kEnableTypeWidening); });
   delta::Operation operation;
   operation.name = "REORG";
   operation.parameters = {{"predicate", delta::jsonText("[]")}, {"applyPurge", "true"}};
@@ -343,7 +342,7 @@ bool removeDomains(const DroppedFrom& table) {
   operation.name = "DOMAIN METADATA CLEANUP";
   operation.parameters = {{"domainMetadataRemovedCount", std::to_string(count)}};
   transaction.setOperation(std::move(operation));
-  commitOrThrow(transaction);
+  delta::requireCommitted(transaction.commit());
   return true;
 }
 
@@ -351,7 +350,7 @@ bool removeDomains(const DroppedFrom& table) {
 
 bool hasNoRowIds(const delta::Snapshot& snapshot) {
   if (delta::tableFlag(snapshot.metadata(), delta::kRowTracking)) return false;
-  if (!delta::tableFlag(snapshot.metadata(), kRowTrackingSuspended)) return false;
+  if (!delta::tableFlag(snapshot.metadata(), delta::kRowTrackingSuspended)) return false;
   bool clean = true;
   delta::FileFields fields;
   snapshot.files().forEachLive([&](const delta::FileRecord& record) {
@@ -364,8 +363,8 @@ bool hasNoRowIds(const delta::Snapshot& snapshot) {
 // In files that others add meanwhile there are none: row ids are suspended before.
 bool removeRowIds(const DroppedFrom& table) {
   if (hasNoRowIds(*table.log->require())) return false;
-  setProperties(table,
-                {{std::string(delta::kRowTracking), "false"}, {std::string(kRowTrackingSuspended), "true"}});
+  setProperties(table, {{std::string(delta::kRowTracking), "false"},
+                        {std::string(delta::kRowTrackingSuspended), "true"}});
   const SnapshotPtr snapshot = table.log->require();
   delta::Transaction transaction(table.log, snapshot);
   bool any = false;
@@ -384,7 +383,7 @@ bool removeRowIds(const DroppedFrom& table) {
   operation.name = "ROW TRACKING UNBACKFILL";
   operation.parameters = {{"batchId", delta::jsonText("0")}};
   transaction.setOperation(std::move(operation));
-  commitOrThrow(transaction);
+  delta::requireCommitted(transaction.commit());
   return true;
 }
 
@@ -447,7 +446,7 @@ const std::vector<RemovableFeature>& removableFeatures() {
        hasNoRowIds,
        removeRowIds,
        neverUsed,
-       {std::string(delta::kRowTracking), std::string(kRowTrackingSuspended),
+       {std::string(delta::kRowTracking), std::string(delta::kRowTrackingSuspended),
         "delta.rowTracking.materializedRowIdColumnName",
         "delta.rowTracking.materializedRowCommitVersionColumnName"},
        {"delta.rowTracking"}},
@@ -471,18 +470,12 @@ const RemovableFeature* findRemovableFeature(std::string_view name) {
   return nullptr;
 }
 
-delta::SnapshotPtr commitOrThrow(delta::Transaction& transaction) {
-  delta::CommitOutcome outcome = transaction.commit();
-  if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) throw Error(conflict->error);
-  return std::get<delta::Committed>(outcome).snapshot;
-}
-
 void commitBarrier(const DroppedFrom& table) {
   delta::Transaction transaction(table.log, table.log->require());
   delta::Operation operation;
   operation.name = "Empty Commit";
   transaction.setOperation(std::move(operation));
-  commitOrThrow(transaction);
+  delta::requireCommitted(transaction.commit());
   delta::writeCheckpoint(*table.log->require(), table.log->clock(), table.log->checkpointSettings());
 }
 

@@ -25,8 +25,8 @@ struct RemovableFeature {
   bool leavesHistory = false;
   // Whether nothing in this version uses it: its properties are off, no file and no column needs it.
   bool (*isClean)(const delta::Snapshot& snapshot) = nullptr;
-  // Commits until the newest version is clean; false where nothing had to be changed. Throws Error where that
-  // is the user's to do, and unsupported().
+  // Commits until the newest version is clean. True where it was in use until then, so that the history still
+  // tells of it. Throws Error where that is the user's to do, and unsupported().
   bool (*clean)(const DroppedFrom& table) = nullptr;
   // Of features that leave history: whether a commit's or version's action uses it.
   bool (*isUsedBy)(const delta::Action& action) = nullptr;
@@ -38,9 +38,6 @@ struct RemovableFeature {
 
 // Null where a feature of this name cannot be dropped (or there is none).
 const RemovableFeature* findRemovableFeature(std::string_view name);
-
-// Commits; a conflict is thrown.
-delta::SnapshotPtr commitOrThrow(delta::Transaction& transaction);
 
 // An empty commit and a checkpoint of it: history up to here can be told from what follows. Throws the
 // store's errors.

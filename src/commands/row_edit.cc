@@ -41,9 +41,7 @@ class EditRun {
     const auto elapsed = std::chrono::steady_clock::now() - start;
     transaction.setOperation(
         operation(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()));
-    const delta::CommitOutcome outcome = edit_->commit(transaction);
-    if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) throw Error(conflict->error);
-    compactFiles(std::get<delta::Committed>(outcome), runTasks);
+    compactFiles(delta::requireCommitted(edit_->commit(transaction)), runTasks);
     return edit_->metrics();
   }
 
@@ -112,7 +110,7 @@ EditedTable requireEditable(const sql::Name& name, CommandSession& session, cons
   table.log = requireDelta(table.target, session, operation);
   table.snapshot = table.log->require();
   const delta::Snapshot& snapshot = *table.snapshot;
-  delta::checkWritable(snapshot.protocol(), snapshot.metadata(), snapshot.table().uri());
+  delta::checkWritable(snapshot.protocol(), snapshot.table().uri());
   const auto& entry = table.target.entry;
   const sql::Name qualifier =
       entry ? sql::Name{entry->name.catalog, entry->name.schema, entry->name.table} : name;

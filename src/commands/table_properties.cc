@@ -27,18 +27,23 @@ void refuseConstraint(const std::string& key) {
 
 }  // namespace
 
+std::string checkedPropertyName(const std::string& given, const std::string& value, CommandSession& session) {
+  const bool allowUnknown = equalsIgnoreCase(
+      session.lookUp("spark.databricks.delta.allowArbitraryProperties.enabled").value_or(""), "true");
+  std::string name = delta::tablePropertyName(given);
+  delta::checkTableProperty(name, value, allowUnknown);
+  return name;
+}
+
 void setTableProperties(const sql::Name& table, const sql::Properties& properties, CommandSession& session) {
   const auto log =
       requireDelta(requireTable(table, session, "ALTER TABLE ... SET TBLPROPERTIES"), session, "ALTER TABLE");
   const delta::SnapshotPtr snapshot = log->require();
   delta::Metadata changed = snapshot->metadata();
   nlohmann::ordered_json said = nlohmann::ordered_json::object();
-  const bool allowUnknown = equalsIgnoreCase(
-      session.lookUp("spark.databricks.delta.allowArbitraryProperties.enabled").value_or(""), "true");
   for (const auto& [given, value] : properties) {
     refuseConstraint(given);
-    const std::string key = delta::tablePropertyName(given);
-    delta::checkTableProperty(key, value, allowUnknown);
+    const std::string key = checkedPropertyName(given, value, session);
     said[key] = value;
     if (key == "comment")
       changed.description = value;

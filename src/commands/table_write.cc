@@ -100,7 +100,7 @@ void makeTable(const TableSave& save, CommandSession& session) {
 
 }  // namespace
 
-void takeWriteSettings(const SettingLookup& setting, Options* options) {
+void takeWriteSettings(const delta::SettingLookup& setting, Options* options) {
   const auto take = [&](const std::string& key, const std::string& option) {
     const auto value = setting(key);
     if (value && !options->has(option)) options->set(option, *value);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands/command_session.h"
+#include "delta/maintain/auto_compaction.h"
 #include "sql/statements.h"
 
 namespace thalweg {
@@ -22,8 +23,7 @@ struct TableWrite {
 // What a batch write does where its own options do not say: the session's settings become options
 // (partitionOverwriteMode, optimizeWrite, and those of auto compaction under their own names). Every batch
 // write's options pass here; the format acts on them.
-using SettingLookup = std::function<std::optional<std::string>(const std::string& key)>;
-void takeWriteSettings(const SettingLookup& setting, Options* options);
+void takeWriteSettings(const delta::SettingLookup& setting, Options* options);
 
 // The oldest version of the table at `uri` among the scans of a plan; nothing where it is not read.
 std::optional<int64_t> versionReadOf(const LogicalNode& rows, const std::string& uri);

@@ -22,8 +22,7 @@ CommandResult run(const sql::Truncate& statement, CommandSession& session) {
   operation.name = "TRUNCATE";
   operation.metrics = {{"numRemovedFiles", numFiles}};
   transaction.setOperation(operation);
-  const delta::CommitOutcome outcome = transaction.commit();
-  if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) throw Error(conflict->error);
+  delta::requireCommitted(transaction.commit());
   return {};
 }
 

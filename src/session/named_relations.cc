@@ -5,7 +5,6 @@
 #include "commands/table_target.h"
 #include "common/error.h"
 #include "expr/cast/cast.h"
-#include "plan/analyze/char_padding.h"
 #include "session/session.h"
 #include "sql/parser.h"
 #include "types/schema_json.h"
@@ -126,8 +125,8 @@ LogicalPtr Session::tableRelation(const std::string& providerName, const std::st
   definition.corruptRecordColumn = setting("spark.sql.columnNameOfCorruptRecord");
   if (streaming) return streamScan(provider, definition, server_->formats.fileSystems());
   if (!provider.openTable) throw unsupported("Reading the format '" + provider.name + "' as a batch");
-  const LogicalPtr scan = tableScan(provider.openTable(definition, server_->formats.fileSystems()));
-  return setting("spark.sql.readSideCharPadding") == "true" ? withPaddedChars(scan) : scan;
+  return tableScan(provider.openTable(definition, server_->formats.fileSystems()),
+                   flag("spark.sql.readSideCharPadding"));
 }
 
 LogicalPtr Session::viewRelation(const TableEntry& view, const ResolutionScope& outer,

@@ -34,6 +34,24 @@ def ends_with_us(process):
 FORK = multiprocessing.get_context("fork")
 
 
+def in_child(function, *arguments):
+    """What the function returns in a process of its own: gRPC and fork go together only where the parent has no channel."""
+    pool = FORK.Pool(1)
+    try:
+        return pool.apply(function, arguments)
+    finally:
+        pool.terminate()
+
+
+def condition(call):
+    """The condition of the error that a call ends with; none where it does not."""
+    try:
+        call()
+    except Exception as error:  # noqa: BLE001 - the class is the client's business
+        return error.getCondition() if hasattr(error, "getCondition") else repr(error)
+    return None
+
+
 class Broker:
     """`thalweg demo-broker`; `facts` is what it says of its events."""
 

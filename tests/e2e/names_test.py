@@ -8,30 +8,13 @@ import sys
 import tempfile
 import time
 
-from harness import FORK, Server, SparkSession
+from harness import FORK, Server, SparkSession, condition, in_child
 
 PROGRAM = sys.argv[1]
 
 
-def condition(call):
-    try:
-        call()
-    except Exception as error:  # noqa: BLE001 - the class is the client's business
-        return error.getCondition() if hasattr(error, "getCondition") else repr(error)
-    return None
-
-
 def connect(url):
     return SparkSession.builder.remote(url).create()
-
-
-def in_child(function, *arguments):
-    """gRPC and fork go together only where the parent has no channel: every client is a child."""
-    pool = FORK.Pool(1)
-    try:
-        return pool.apply(function, arguments)
-    finally:
-        pool.terminate()
 
 
 def rows_of(spark, text):

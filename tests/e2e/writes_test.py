@@ -8,27 +8,10 @@ import os
 import sys
 import tempfile
 
-from harness import FORK, Server, SparkSession
+from harness import Server, SparkSession, condition, in_child
 from pyspark.sql import functions as F
 
 PROGRAM = sys.argv[1]
-
-
-def condition(call):
-    try:
-        call()
-    except Exception as error:  # noqa: BLE001 - the class is the client's business
-        return error.getCondition() if hasattr(error, "getCondition") else repr(error)
-    return None
-
-
-def in_child(function, *arguments):
-    """gRPC and fork go together only where the parent has no channel: every client is a child."""
-    pool = FORK.Pool(1)
-    try:
-        return pool.apply(function, arguments)
-    finally:
-        pool.terminate()
 
 
 def last_commit(path, action):

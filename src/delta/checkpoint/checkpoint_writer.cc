@@ -239,7 +239,7 @@ bool hasV2Policy(const Metadata& metadata) {
 
 CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock,
                                  const CheckpointSettings& settings) {
-  checkWritable(snapshot.protocol(), snapshot.metadata(), snapshot.table().path);
+  checkWritable(snapshot.protocol(), snapshot.table().path);
   passFaultPoint(FaultPoint::DeltaCheckpointBefore);
   CheckpointWrite write(snapshot, clock, settings);
   const CheckpointHint hint = hasV2Policy(snapshot.metadata()) ? write.writeV2() : write.writeClassic();

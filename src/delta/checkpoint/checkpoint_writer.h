@@ -25,12 +25,10 @@ struct CheckpointReport {
 // Writes live files, unexpired tombstones, protocol, metadata, transactions and domains, and then
 // _last_checkpoint:
 //   - V2 (<version>.checkpoint.<uuid>.json or .parquet, and sidecars of at most `settings.partSize` rows
-//   under
-//     _sidecars) where delta.checkpointPolicy is v2;
+//     under _sidecars) where delta.checkpointPolicy is v2;
 //   - else <version>.checkpoint.parquet, or, where `settings` sets a smaller part size, parts of that many
-//   rows. Parts are
-//     not written where the table supports v2Checkpoint, which forbids them, nor beside another checkpoint of
-//     the version, whose parts could be taken for ours.
+//     rows. Parts are not written where the table supports v2Checkpoint, which forbids them, nor beside
+//     another checkpoint of the version, whose parts could be taken for ours.
 // Readers see a whole checkpoint or none. May run on any thread while the table goes on; memory: one row
 // group, and of a classic checkpoint the compressed file. The hint is left alone where it names a newer
 // version. Passes the fault points DeltaCheckpointBefore, DeltaCheckpointAfter and LastCheckpointBefore.

@@ -103,7 +103,7 @@ class Checker {
     if (!conflicts) {
       const auto* metadata = findAction<Metadata>(winner_);
       try {
-        checkWritable(*changed, metadata ? *metadata : before_->metadata(), tablePath());
+        checkWritable(*changed, tablePath());
       } catch (const Error&) {
         conflicts = true;
       }

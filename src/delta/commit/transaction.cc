@@ -142,7 +142,7 @@ void Transaction::prepare() {
     if (!metadata_->createdTime) metadata_->createdTime = log_->clock().nowMillis();
     if (!protocol_) protocol_ = protocolForNewTable(*metadata_, log_->table().path);
   }
-  checkWritable(protocol(), metadata(), log_->table().path);
+  checkWritable(protocol(), log_->table().path);
 }
 
 void Transaction::plan() {
@@ -196,7 +196,7 @@ void Transaction::assignRowIds() {
   // Who lost a race against the table's beginning to track rows gives ids too.
   const bool inherits = !protocol_ && head_;
   if (!supportsFeature(inherits ? head_->protocol() : protocol(), kRowTrackingFeature)) return;
-  if (tableFlag(metadata(), "delta.rowTrackingSuspended")) return;
+  if (tableFlag(metadata(), kRowTrackingSuspended)) return;
   int64_t mark = head_ ? rowIdHighWaterMark(*head_) : -1;
   const int64_t before = mark;
   stampedFiles_ = files_;
@@ -317,6 +317,11 @@ std::variant<Transaction::Attempt, Error> Transaction::passWinners() {
     }
     head_ = snapshotAfter(version, winner);
   }
+}
+
+Committed requireCommitted(CommitOutcome outcome) {
+  if (const auto* conflict = std::get_if<Conflicted>(&outcome)) throw Error(conflict->error);
+  return std::get<Committed>(std::move(outcome));
 }
 
 CommitOutcome Transaction::commit() {

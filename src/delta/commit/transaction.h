@@ -31,6 +31,9 @@ struct Conflicted {
 };
 using CommitOutcome = std::variant<Committed, Conflicted>;
 
+// For those who have nothing to undo: throws a conflict's error.
+Committed requireCommitted(CommitOutcome outcome);
+
 struct CommitLimits {
   int maxAttempts = 1000;  // puts of a commit file
   int maxBackoffMs = 100;  // between lost races, jittered

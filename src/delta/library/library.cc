@@ -196,8 +196,7 @@ DeltaTable DeltaTable::create(const std::string& path, ArrowSchema* schema, cons
          {},
          {},
          {}});
-    const auto outcome = transaction.commit();
-    if (const auto* conflict = std::get_if<delta::Conflicted>(&outcome)) throw conflict->error;
+    delta::requireCommitted(transaction.commit());
     SnapshotPtr snapshot = newestOf(*log);
     return DeltaTable(std::make_shared<State>(State{std::move(log), std::move(snapshot)}));
   });
@@ -285,7 +284,7 @@ int64_t DeltaTable::optimize(int64_t targetBytes) {
 struct DeltaTransaction::State {
   State(std::shared_ptr<DeltaLog> log, SnapshotPtr snapshot)
       : log(std::move(log)), snapshot(std::move(snapshot)), transaction(this->log, this->snapshot) {
-    delta::checkWritable(this->snapshot->protocol(), this->snapshot->metadata(), this->log->table().uri());
+    delta::checkWritable(this->snapshot->protocol(), this->log->table().uri());
     layout =
         delta::makeDataFileLayout(this->log->table(), this->snapshot->metadata(), this->snapshot->protocol());
     writer = std::make_unique<delta::PartitionedWriter>(layout, 0);

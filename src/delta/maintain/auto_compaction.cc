@@ -9,6 +9,7 @@
 #include "common/logging.h"
 #include "common/options.h"
 #include "delta/maintain/optimize.h"
+#include "delta/snapshot/table_features.h"
 #include "types/text/number_text.h"
 
 namespace thalweg::delta {
@@ -37,11 +38,6 @@ class SeenPartitions {
 SeenPartitions& seenPartitions() {
   static SeenPartitions seen;
   return seen;
-}
-
-std::optional<std::string> propertyOf(const Metadata& metadata, const char* name) {
-  const auto found = metadata.configuration.find(name);
-  return found == metadata.configuration.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::set<PartitionValues> partitionsToCompact(const Snapshot& snapshot,
@@ -80,8 +76,8 @@ OptimizeRequest requestFor(const std::set<PartitionValues>& partitions, const Au
 std::optional<AutoCompactionRules> autoCompactionRules(const Metadata& metadata,
                                                        const SettingLookup& setting) {
   std::optional<std::string> wanted = setting(kAutoCompactSetting);
-  if (!wanted) wanted = propertyOf(metadata, "delta.autoOptimize.autoCompact");
-  if (!wanted) wanted = propertyOf(metadata, "delta.autoOptimize");
+  if (!wanted) wanted = tableProperty(metadata, "delta.autoOptimize.autoCompact");
+  if (!wanted) wanted = tableProperty(metadata, "delta.autoOptimize");
   if (!wanted || !equalsIgnoreCase(*wanted, "true")) return std::nullopt;
   AutoCompactionRules rules;
   const auto number = [&](const char* key, int64_t fallback) {

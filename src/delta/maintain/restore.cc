@@ -149,7 +149,7 @@ RestoreReport restoreTable(const std::shared_ptr<DeltaLog>& log, const RestoreRe
                            const RunTasks& runTasks, const CancellationToken* cancellation) {
   const SnapshotPtr current = log->require();
   const std::string table = log->table().uri();
-  checkWritable(current->protocol(), current->metadata(), table);
+  checkWritable(current->protocol(), table);
   const SnapshotPtr wanted = request.version ? versionOf(*log, *current, *request.version)
                                              : versionAt(*log, *current, *request.timestampMs);
   Transaction transaction(log, current);
@@ -183,8 +183,7 @@ RestoreReport restoreTable(const std::shared_ptr<DeltaLog>& log, const RestoreRe
   transaction.setProtocol(upgradedProtocol(current->protocol(), metadata, table, features));
   restoreClustering(*current, *wanted, transaction);
   transaction.setOperation(operationOf(request, report));
-  const CommitOutcome outcome = transaction.commit();
-  if (const auto* conflict = std::get_if<Conflicted>(&outcome)) throw Error(conflict->error);
+  requireCommitted(transaction.commit());
   return report;
 }
 

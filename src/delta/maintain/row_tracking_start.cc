@@ -14,11 +14,6 @@ namespace {
 constexpr std::string_view kFeature = "rowTracking";
 constexpr size_t kFilesPerCommit = 22'000;
 
-void commitOrThrow(Transaction& transaction) {
-  const CommitOutcome outcome = transaction.commit();
-  if (const auto* conflict = std::get_if<Conflicted>(&outcome)) throw Error(conflict->error);
-}
-
 std::string protocolText(const Protocol& protocol) {
   nlohmann::ordered_json json = {{"minReaderVersion", protocol.minReaderVersion},
                                  {"minWriterVersion", protocol.minWriterVersion}};
@@ -38,7 +33,7 @@ void addFeature(const std::shared_ptr<DeltaLog>& log, const SnapshotPtr& snapsho
   operation.name = "UPGRADE PROTOCOL";
   operation.parameters = {{"newProtocol", jsonText(protocolText(protocol))}};
   transaction.setOperation(std::move(operation));
-  commitOrThrow(transaction);
+  requireCommitted(transaction.commit());
 }
 
 // The transaction gives an id to every file that it adds without one.
@@ -77,7 +72,7 @@ bool giveIdsToSome(const std::shared_ptr<DeltaLog>& log, int64_t batchId) {
     planned.setOperation(std::move(operation));
   });
   try {
-    commitOrThrow(transaction);
+    requireCommitted(transaction.commit());
   } catch (const AllHaveIds&) {
     return false;
   }
@@ -88,7 +83,7 @@ bool giveIdsToSome(const std::shared_ptr<DeltaLog>& log, int64_t batchId) {
 
 SnapshotPtr giveRowIds(const std::shared_ptr<DeltaLog>& log) {
   const SnapshotPtr snapshot = log->require();
-  checkWritable(snapshot->protocol(), snapshot->metadata(), log->table().uri());
+  checkWritable(snapshot->protocol(), log->table().uri());
   if (!supportsFeature(snapshot->protocol(), kFeature)) addFeature(log, snapshot);
   for (int64_t batchId = 0; giveIdsToSome(log, batchId); ++batchId) {
   }

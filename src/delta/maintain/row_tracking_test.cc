@@ -8,6 +8,7 @@
 #include "delta/maintain/compaction.h"
 #include "delta/maintain/optimize.h"
 #include "delta/maintain/table_for_tests.h"
+#include "delta/modify/edits_for_tests.h"
 #include "delta/modify/table_edit.h"
 #include "formats/parquet/parquet_file.h"
 #include "storage/uri_path.h"
@@ -22,27 +23,6 @@ struct Tracked {
   friend void PrintTo(const Tracked& row, std::ostream* out) {
     *out << "id " << row.id << " of version " << row.version;
   }
-};
-
-// The rows whose x is among some values.
-class XIsOneOf final : public RowCondition {
- public:
-  explicit XIsOneOf(std::set<int64_t> values) : values_(std::move(values)) {}
-  bool mayMatch(const AddFile&) override { return true; }
-  bool partitionsOnly() const override { return false; }
-  const std::vector<int>& columns() const override { return columns_; }
-  std::vector<int64_t> match(const FileRows& part) const override {
-    std::vector<int64_t> rows;
-    const auto& x = static_cast<const arrow::Int64Array&>(*part.rows->column(0));
-    for (const int64_t row : part.liveRows()) {
-      if (values_.contains(x.Value(row))) rows.push_back(row);
-    }
-    return rows;
-  }
-
- private:
-  std::set<int64_t> values_;
-  std::vector<int> columns_ = {1};
 };
 
 std::shared_ptr<arrow::RecordBatch> withText(const std::shared_ptr<arrow::RecordBatch>& rows, int column,
@@ -104,7 +84,7 @@ class RowTrackingTest : public TableTest, public testing::WithParamInterface<Kin
   // Sets the column to `text` in rows with these x; without a text they are deleted.
   void edit(std::set<int64_t> values, std::optional<std::string> text, int column = 2) {
     const SnapshotPtr snapshot = log_->require();
-    RowEdit edit{std::make_shared<XIsOneOf>(std::move(values)), {}};
+    RowEdit edit{std::make_shared<OneOf>(std::move(values)), {}};
     if (text) edit.change = [&](const auto& rows) { return withText(rows, column, *text); };
     TableEdit work(*snapshot, std::move(edit), nullptr);
     Transaction transaction(log_, snapshot);

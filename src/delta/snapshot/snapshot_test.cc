@@ -223,9 +223,9 @@ TEST(TableFeatures, ReadingRefusesUnknownReaderFeaturesByName) {
 TEST(TableFeatures, WritingRefusesWhatIsNotBuilt) {
   Metadata plain;
   plain.schemaString = R"({"type":"struct","fields":[]})";
-  EXPECT_NO_THROW(checkWritable(legacy(1, 2), plain, "t"));
-  EXPECT_NO_THROW(checkWritable(legacy(2, 6), plain, "t"));
-  EXPECT_EQ(conditionOf([&] { checkWritable(features({}, {"icebergCompatV2"}), plain, "t"); }),
+  EXPECT_NO_THROW(checkWritable(legacy(1, 2), "t"));
+  EXPECT_NO_THROW(checkWritable(legacy(2, 6), "t"));
+  EXPECT_EQ(conditionOf([&] { checkWritable(features({}, {"icebergCompatV2"}), "t"); }),
             "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
 }
 

@@ -31,8 +31,6 @@ bool columnMappingOn(const Metadata& metadata) {
   return mode && !equalsIgnoreCase(*mode, "none");
 }
 
-enum class Write { Yes, No };
-
 using InUse = bool (*)(const Metadata&);
 
 struct Feature {
@@ -41,7 +39,7 @@ struct Feature {
   int legacyReader;  // the first reader version that implies it, 0 for none
   int legacyWriter;
   bool canRead;
-  Write write;
+  bool canWrite;
   InUse inUse;  // whether the metadata switches it on; null where nothing in it does
 };
 
@@ -68,47 +66,47 @@ bool containsType(const DataType& type, TypeId id) {
 // The features of the protocol's table; those of drafts that we neither read nor write are absent and refused
 // alike.
 constexpr Feature kFeatures[] = {
-    {"appendOnly", false, 0, 2, true, Write::Yes, nullptr},
-    {"invariants", false, 0, 2, true, Write::Yes, nullptr},
-    {"checkConstraints", false, 0, 3, true, Write::Yes,
+    {"appendOnly", false, 0, 2, true, true, nullptr},
+    {"invariants", false, 0, 2, true, true, nullptr},
+    {"checkConstraints", false, 0, 3, true, true,
      [](const Metadata& m) { return anyProperty(m, "delta.constraints."); }},
-    {"changeDataFeed", false, 0, 4, true, Write::Yes,
+    {"changeDataFeed", false, 0, 4, true, true,
      [](const Metadata& m) { return tableFlag(m, kEnableChangeDataFeed); }},
-    {"generatedColumns", false, 0, 4, true, Write::Yes,
+    {"generatedColumns", false, 0, 4, true, true,
      [](const Metadata& m) { return schemaMentions(m, "delta.generationExpression"); }},
-    {"columnMapping", true, 2, 5, true, Write::Yes, columnMappingOn},
-    {"identityColumns", false, 0, 6, true, Write::Yes,
+    {"columnMapping", true, 2, 5, true, true, columnMappingOn},
+    {"identityColumns", false, 0, 6, true, true,
      [](const Metadata& m) { return schemaMentions(m, "delta.identity."); }},
-    {"deletionVectors", true, 0, 0, true, Write::Yes,
+    {"deletionVectors", true, 0, 0, true, true,
      [](const Metadata& m) { return tableFlag(m, kEnableDeletionVectors); }},
-    {"timestampNtz", true, 0, 0, true, Write::Yes,
+    {"timestampNtz", true, 0, 0, true, true,
      [](const Metadata& m) { return containsType(*m.schema(), TypeId::TimestampNtz); }},
-    {"variantType", true, 0, 0, true, Write::No,
+    {"variantType", true, 0, 0, true, false,
      [](const Metadata& m) { return containsType(*m.schema(), TypeId::Variant); }},
-    {"v2Checkpoint", true, 0, 0, true, Write::Yes,
+    {"v2Checkpoint", true, 0, 0, true, true,
      [](const Metadata& m) {
        const auto policy = tableProperty(m, kCheckpointPolicy);
        return policy && equalsIgnoreCase(*policy, "v2");
      }},
-    {"vacuumProtocolCheck", true, 0, 0, true, Write::Yes, nullptr},
-    {"typeWidening", true, 0, 0, true, Write::Yes,
+    {"vacuumProtocolCheck", true, 0, 0, true, true, nullptr},
+    {"typeWidening", true, 0, 0, true, true,
      [](const Metadata& m) {
        return tableFlag(m, kEnableTypeWidening) || schemaMentions(m, "delta.typeChanges");
      }},
-    {"typeWidening-preview", true, 0, 0, true, Write::No, nullptr},
-    {"variantType-preview", true, 0, 0, true, Write::No, nullptr},
-    {"variantShredding", true, 0, 0, true, Write::No, switchedOn<kEnableVariantShredding>},
-    {"variantShredding-preview", true, 0, 0, true, Write::No, nullptr},
-    {"domainMetadata", false, 0, 0, true, Write::Yes, nullptr},
-    {"inCommitTimestamp", false, 0, 0, true, Write::Yes,
+    {"typeWidening-preview", true, 0, 0, true, false, nullptr},
+    {"variantType-preview", true, 0, 0, true, false, nullptr},
+    {"variantShredding", true, 0, 0, true, false, switchedOn<kEnableVariantShredding>},
+    {"variantShredding-preview", true, 0, 0, true, false, nullptr},
+    {"domainMetadata", false, 0, 0, true, true, nullptr},
+    {"inCommitTimestamp", false, 0, 0, true, true,
      [](const Metadata& m) { return tableFlag(m, kEnableInCommitTimestamps); }},
-    {"checkpointProtection", false, 0, 0, true, Write::Yes, nullptr},
-    {"allowColumnDefaults", false, 0, 0, true, Write::Yes, nullptr},
-    {"clustering", false, 0, 0, true, Write::Yes, nullptr},
-    {"rowTracking", false, 0, 0, true, Write::Yes, switchedOn<kEnableRowTracking>},
-    {"icebergCompatV1", false, 0, 0, true, Write::No, switchedOn<kEnableIcebergCompatV1>},
-    {"icebergCompatV2", false, 0, 0, true, Write::No, switchedOn<kEnableIcebergCompatV2>},
-    {"icebergCompatV3", false, 0, 0, true, Write::No, switchedOn<kEnableIcebergCompatV3>},
+    {"checkpointProtection", false, 0, 0, true, true, nullptr},
+    {"allowColumnDefaults", false, 0, 0, true, true, nullptr},
+    {"clustering", false, 0, 0, true, true, nullptr},
+    {"rowTracking", false, 0, 0, true, true, switchedOn<kEnableRowTracking>},
+    {"icebergCompatV1", false, 0, 0, true, false, switchedOn<kEnableIcebergCompatV1>},
+    {"icebergCompatV2", false, 0, 0, true, false, switchedOn<kEnableIcebergCompatV2>},
+    {"icebergCompatV3", false, 0, 0, true, false, switchedOn<kEnableIcebergCompatV3>},
 };
 
 // A name that stood there twice would be looked up as the first.
@@ -136,7 +134,7 @@ bool canRead(const std::string& name) {
 
 bool canWrite(const std::string& name) {
   const Feature* feature = findFeature(name);
-  return feature && feature->write == Write::Yes;
+  return feature && feature->canWrite;
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -288,9 +286,8 @@ void checkReadable(const Protocol& protocol, std::string_view table) {
               {{"tableNameOrPath", std::string(table)}, {"unsupported", joined(missing)}});
 }
 
-namespace {
-
-void checkWriterFeatures(const Protocol& protocol, std::string_view table) {
+void checkWritable(const Protocol& protocol, std::string_view table) {
+  checkReadable(protocol, table);
   std::vector<std::string> missing;
   for (const std::string& name : writerFeatures(protocol)) {
     if (!canWrite(name)) missing.push_back(name);
@@ -300,13 +297,6 @@ void checkWriterFeatures(const Protocol& protocol, std::string_view table) {
               "The Delta table " + std::string(table) + " uses writer features that are not supported: " +
                   joined(missing) + ". Drop them from the table, or write it with an engine that has them.",
               {{"tableNameOrPath", std::string(table)}, {"unsupported", joined(missing)}});
-}
-
-}  // namespace
-
-void checkWritable(const Protocol& protocol, const Metadata& metadata, std::string_view table) {
-  checkReadable(protocol, table);
-  checkWriterFeatures(protocol, table);
 }
 
 void checkRemovesRows(const Metadata& metadata, std::string_view table) {
@@ -420,7 +410,7 @@ Protocol protocolForNewTable(const Metadata& metadata, std::string_view table,
   features.merge(neededBy(metadata));
   features.insert(wanted.begin(), wanted.end());
   const Protocol protocol = protocolOf(features);
-  checkWritable(protocol, metadata, table);
+  checkWritable(protocol, table);
   return protocol;
 }
 
@@ -433,7 +423,7 @@ Protocol upgradedProtocol(const Protocol& current, const Metadata& metadata, std
   all.merge(neededBy(metadata));
   all.insert(wanted.begin(), wanted.end());
   Protocol protocol = all == there ? current : protocolOf(all);
-  checkWritable(protocol, metadata, table);
+  checkWritable(protocol, table);
   return protocol;
 }
 

@@ -17,6 +17,7 @@ inline constexpr std::string_view kAppendOnly = "delta.appendOnly";
 inline constexpr std::string_view kEnableChangeDataFeed = "delta.enableChangeDataFeed";
 inline constexpr std::string_view kEnableDeletionVectors = "delta.enableDeletionVectors";
 inline constexpr std::string_view kRowTracking = "delta.enableRowTracking";
+inline constexpr std::string_view kRowTrackingSuspended = "delta.rowTrackingSuspended";
 inline constexpr std::string_view kEnableInCommitTimestamps = "delta.enableInCommitTimestamps";
 
 inline constexpr std::string_view kCheckpointPolicy = "delta.checkpointPolicy";
@@ -52,10 +53,9 @@ bool supportsFeature(const Protocol& protocol, std::string_view feature);
 // table in the text), or DELTA_INVALID_PROTOCOL_VERSION for versions of the future and illegal pairs.
 void checkReadable(const Protocol& protocol, std::string_view table);
 
-// Throws Error DELTA_UNSUPPORTED_FEATURES_FOR_WRITE naming the features that ask for more than we do. A
-// feature that the protocol lists but that nothing in the metadata uses asks for nothing (row tracking is one
-// that always does).
-void checkWritable(const Protocol& protocol, const Metadata& metadata, std::string_view table);
+// As checkReadable; and throws Error DELTA_UNSUPPORTED_FEATURES_FOR_WRITE naming the features that we cannot
+// write.
+void checkWritable(const Protocol& protocol, std::string_view table);
 
 // Throws Error DELTA_CANNOT_MODIFY_APPEND_ONLY where the table's property says that rows stay.
 void checkRemovesRows(const Metadata& metadata, std::string_view table);

@@ -328,7 +328,6 @@ class Planner {
                                                     Binder(columns, constants_).bindAll(results), plan(*node.child()));
   }
 
-  // The hash aggregate gives groups and aggregates; a projection above computes the results from them.
   // One row.
   PhysicalPtr planConstants(const LogicalNode& node, const std::vector<ExpressionPtr>& values) const {
     const SchemaPtr none = DataType::structOf({});
@@ -337,6 +336,7 @@ class Planner {
     return std::make_shared<PhysicalProject>(fullSchema(node.output()), Binder({}, constants_).bindAll(values), oneRow);
   }
 
+  // The hash aggregate gives groups and aggregates; a projection above computes the results from them.
   PhysicalPtr planAggregate(const LogicalAggregate& aggregate) const {
     if (const auto counts = streaming_ ? std::nullopt : knownCounts(aggregate)) return planConstants(aggregate, *counts);
     const int operatorId = streaming_ && aggregate.isStreaming() ? nextOperatorId_++ : -1;  // before the child's

@@ -26,7 +26,6 @@ class ParquetColumnStream {
                       const std::vector<std::string>& boundColumns = {});
   ~ParquetColumnStream();
 
-  int64_t numRows() const;  // of the file
   // Position in the file of the last batch's first row.
   int64_t firstRowIndex() const;
   // Null at the end, and where the file has none of the columns.

@@ -157,13 +157,12 @@ class ParquetColumnStream::Implementation {
         keepRowGroup_(std::move(keepRowGroup)) {
     reading(path_, [&] {
       metadata_ = reader_->parquet_reader()->metadata();
-      numRows_ = rowsOf(*metadata_);
+      rowsOf(*metadata_);  // throws for numbers that cannot be
       leaves_ = leavesBelow(columns, *metadata_);
       boundLeaves_ = leavesBelow(boundColumns, *metadata_);
     });
   }
 
-  int64_t numRows() const { return numRows_; }
   int64_t firstRowIndex() const { return firstRow_; }
 
   std::shared_ptr<arrow::RecordBatch> next() {
@@ -220,7 +219,6 @@ class ParquetColumnStream::Implementation {
   std::vector<int> boundLeaves_;
   std::unique_ptr<arrow::RecordBatchReader> group_;
   int nextGroup_ = 0;
-  int64_t numRows_ = 0;
   int64_t nextStart_ = 0;   // row index after the row groups seen
   int64_t groupStart_ = 0;  // of the row group in hand
   int64_t firstRow_ = 0;
@@ -236,9 +234,6 @@ ParquetColumnStream::ParquetColumnStream(FileSystem& fileSystem, std::string pat
                                                        std::move(keepRowGroup), boundColumns)) {}
 
 ParquetColumnStream::~ParquetColumnStream() = default;
-int64_t ParquetColumnStream::numRows() const {
-  return implementation_->numRows();
-}
 int64_t ParquetColumnStream::firstRowIndex() const {
   return implementation_->firstRowIndex();
 }

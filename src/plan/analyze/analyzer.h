@@ -55,7 +55,8 @@ struct AnalyzerContext {
 LogicalPtr analyzeRelation(const spark::connect::Relation& relation, const AnalyzerContext& context);
 
 // A batch scan of a table, and a streaming one of a format: all columns, the hidden ones last; pruning leaves what is used.
-LogicalPtr tableScan(const std::shared_ptr<Table>& table);
+// `padsChars`: values of CHAR columns come at their full length.
+LogicalPtr tableScan(const std::shared_ptr<Table>& table, bool padsChars);
 LogicalPtr streamScan(const FormatProvider& provider, const ReadDefinition& definition, const FileSystemRegistry& files);
 
 // Parses "a.b.`c.d`" into its parts. Throws Error PARSE_SYNTAX_ERROR.

@@ -88,9 +88,10 @@ std::string constantTimestamp(const std::string& text, const AnalyzerContext& co
 
 }  // namespace
 
-LogicalPtr tableScan(const std::shared_ptr<Table>& table) {
+LogicalPtr tableScan(const std::shared_ptr<Table>& table, bool padsChars) {
   const std::vector<AttributePtr> output = attributesOf(*table->schema(), table->visibleColumns());
-  return std::make_shared<LogicalTableScan>(table, firstColumns(static_cast<int>(output.size())), output);
+  const auto scan = std::make_shared<LogicalTableScan>(table, firstColumns(static_cast<int>(output.size())), output);
+  return padsChars ? withPaddedChars(scan) : scan;
 }
 
 LogicalPtr streamScan(const FormatProvider& provider, const ReadDefinition& definition, const FileSystemRegistry& files) {
@@ -149,8 +150,7 @@ LogicalPtr RelationAnalyzer::dataSource(const proto::Relation& relation) {
 
   if (!relation.read().is_streaming()) {
     if (!provider.openTable) throw unsupported("Reading the format '" + provider.name + "' as a batch");
-    const LogicalPtr scan = tableScan(provider.openTable(definition, context_.formats->fileSystems()));
-    return context_.padsChars ? withPaddedChars(scan) : scan;
+    return tableScan(provider.openTable(definition, context_.formats->fileSystems()), context_.padsChars);
   }
   return streamScan(provider, definition, context_.formats->fileSystems());
 }

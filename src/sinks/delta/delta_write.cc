@@ -144,7 +144,7 @@ void DeltaWrite::settleProtocol() {
     protocol_ = delta::protocolForNewTable(metadata_, uri, features);
     return checkDefaults();
   }
-  delta::checkWritable(snapshot_->protocol(), snapshot_->metadata(), uri);
+  delta::checkWritable(snapshot_->protocol(), uri);
   protocol_ = snapshot_->protocol();
   if (!metadataChanged_) return;
   protocol_ = delta::upgradedProtocol(protocol_, metadata_, uri, features);

@@ -21,7 +21,6 @@ struct ColumnChanges {
   std::vector<std::string> dropped = {};
   std::vector<Widened> widened = {};
 
-  bool any() const { return !renamed.empty() || !dropped.empty() || !widened.empty(); }
   // "RENAME COLUMN", "DROP AND TYPE WIDENING": Delta's name for the kinds that there are.
   std::string kind() const;
   // A line a kind and its columns.

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "common/error.h"
 #include "common/options.h"
 #include "sources/delta/column_changes.h"
