@@ -41,7 +41,8 @@ class EditRun {
     const auto elapsed = std::chrono::steady_clock::now() - start;
     transaction.setOperation(
         operation(std::chrono::duration_cast<std::chrono::milliseconds>(elapsed).count()));
-    compactFiles(delta::requireCommitted(edit_->commit(transaction)), runTasks);
+    delta::requireCommitted(edit_->commit(transaction));
+    compactFiles(runTasks);
     return edit_->metrics();
   }
 
@@ -80,20 +81,12 @@ class EditRun {
     return operation;
   }
 
-  void compactFiles(const delta::Committed& committed, const delta::RunTasks& runTasks) {
+  void compactFiles(const delta::RunTasks& runTasks) {
     const auto lookUp = [this](const std::string& key) { return session_.lookUp(key); };
     const auto rules = delta::autoCompactionRules(table_.snapshot->metadata(), lookUp);
-    if (!rules || !committed.snapshot) return;
-    std::set<delta::PartitionValues> touched;
-    std::set<std::string> before;
-    table_.snapshot->files().forEachLive(
-        [&](const delta::FileRecord& record) { before.insert(record.toAdd().path); });
-    committed.snapshot->files().forEachLive([&](const delta::FileRecord& record) {
-      const delta::AddFile file = record.toAdd();
-      if (!before.contains(file.path) || file.deletionVector) touched.insert(file.partitionValues);
-    });
-    delta::compactAfterWrite(table_.log, touched, *rules, session_.pool().numSlots(), runTasks,
-                             &session_.cancellation());
+    if (!rules) return;
+    delta::compactAfterWrite(table_.log, edit_->touchedPartitions(), *rules, session_.pool().numSlots(),
+                             runTasks, &session_.cancellation());
   }
 
   const EditedTable& table_;

@@ -14,8 +14,6 @@ namespace {
 
 namespace sc = spark::connect;
 
-Plan newPlan(int height) { return {RelationPtr(new sc::Relation()), height}; }
-
 // An inner or outer join as LateralJoin when its right side may see the left's columns.
 Plan joinPlan(Plan left, Plan right, bool lateral, sc::Join::JoinType type) {
   Plan plan = newPlan(raisedHeight(std::max(left.height, right.height)));

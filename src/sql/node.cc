@@ -34,6 +34,10 @@ int raisedHeight(const Nodes& nodes, int height) {
   return raisedHeight(height);
 }
 
+Plan newPlan(int height) {
+  return {RelationPtr(new sc::Relation()), height};
+}
+
 Node attributeNode(const std::vector<std::string>& parts) {
   Node node = newNode();
   node.message->mutable_unresolved_attribute()->set_unparsed_identifier(unparsedIdentifier(parts));

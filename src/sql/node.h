@@ -29,6 +29,9 @@ struct SortItem {
 
 using Nodes = std::vector<Node>;
 
+// An empty relation.
+Plan newPlan(int height);
+
 // One more than the height of the highest; throws Error TOO_DEEPLY_NESTED above kMaxDepth.
 int raisedHeight(int height);
 int raisedHeight(const Nodes& nodes, int height = 0);

@@ -133,6 +133,14 @@ class SqlParser {
   // query.cc
   Plan parseQueryTerm(int minimumPrecedence);
   Plan parseQueryPrimary();
+  Plan withReferences(Plan root, std::vector<RelationPtr> references, int height);
+  Plan parseQueryOrganization(Plan input);
+  Plan parseValues();
+  void parseWith();
+  bool atSetOperator() const;
+  int64_t parseLimitCount(const char* clause);
+
+  // select.cc
   Plan parseSelect();
   // /*+ NAME(parameters), … */, as they stand.
   struct Hint {
@@ -141,19 +149,15 @@ class SqlParser {
   };
   void parseHints(std::vector<Hint>* hints);
   Plan parseSelectBody(std::vector<Hint>* hints);
-  Plan withReferences(Plan root, std::vector<RelationPtr> references, int height);
-  Plan parseQueryOrganization(Plan input);
-  Plan parseValues();
-  struct Grouping;
+  Nodes parseSelectList();
+
+  // group_by.cc
+  struct Grouping;  // grouping.h
   void parseGroupBy(Grouping* grouping);
   void parseSetsOfKeys(Grouping* grouping);
   Nodes parseKeyList();
   std::vector<std::vector<size_t>> parseKeyLists(Nodes* keys);
   void parseGroupingSets(Nodes* keys, std::vector<std::vector<size_t>>* sets);
-  void parseWith();
-  bool atSetOperator() const;
-  Nodes parseSelectList();
-  int64_t parseLimitCount(const char* clause);
 
   // from_clause.cc
   Plan parseFrom();

@@ -23,11 +23,11 @@ struct Operation {
   std::string name;  // "WRITE", "STREAMING UPDATE", "CREATE TABLE"
   // Name → JSON text of its value: jsonText("Append"), jsonText("[]") (Spark's lists are texts), "true",
   // "null".
-  std::vector<std::pair<std::string, std::string>> parameters;
+  std::vector<std::pair<std::string, std::string>> parameters = {};
   // Name → number; written as texts.
-  std::vector<std::pair<std::string, int64_t>> metrics;
-  std::optional<std::string> userMetadata;
-  std::vector<std::pair<std::string, std::string>> tags;
+  std::vector<std::pair<std::string, int64_t>> metrics = {};
+  std::optional<std::string> userMetadata = {};
+  std::vector<std::pair<std::string, std::string>> tags = {};
 };
 
 // `text` as JSON, quotes included.

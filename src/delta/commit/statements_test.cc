@@ -57,10 +57,6 @@ AddFile writeRows(const Snapshot& snapshot, const std::string& p, const std::vec
   return *writer.close();
 }
 
-void mustCommit(const CommitOutcome& outcome) {
-  if (const auto* conflict = std::get_if<Conflicted>(&outcome)) throw Error(conflict->error);
-}
-
 // ---- statements
 
 bool append(const Log& log, const std::string& p, const std::vector<int64_t>& values) {
@@ -68,7 +64,7 @@ bool append(const Log& log, const std::string& p, const std::vector<int64_t>& va
   Transaction transaction(log, snapshot);
   transaction.add(writeRows(*snapshot, p, values));
   transaction.setOperation({.name = "WRITE"});
-  mustCommit(transaction.commit());
+  requireCommitted(transaction.commit());
   return true;
 }
 
@@ -79,7 +75,7 @@ bool appendCount(const Log& log) {
   transaction.readWholeTable();
   transaction.add(writeRows(*snapshot, "c", {1000 + static_cast<int64_t>(stateOf(*snapshot).rows.size())}));
   transaction.setOperation({.name = "WRITE"});
-  mustCommit(transaction.commit());
+  requireCommitted(transaction.commit());
   return true;
 }
 
@@ -95,7 +91,7 @@ bool edit(const Log& log, OneOf condition, bool update) {
   Transaction transaction(log, snapshot);
   if (!work.run(transaction, 1, runSerially, log->clock().nowMillis())) return false;
   transaction.setOperation({.name = update ? "UPDATE" : "DELETE"});
-  mustCommit(work.commit(transaction));
+  requireCommitted(work.commit(transaction));
   return true;
 }
 
@@ -118,7 +114,7 @@ bool overwrite(const Log& log) {
     transaction.remove(removalOf(file, log->clock().nowMillis()));
   transaction.add(writeRows(*snapshot, "d", {5}));
   transaction.setOperation({.name = "WRITE"});
-  mustCommit(transaction.commit());
+  requireCommitted(transaction.commit());
   return true;
 }
 
@@ -130,7 +126,7 @@ bool replaceWhereB(const Log& log) {
   TableEdit replaced(*snapshot, {std::make_shared<OneOf>("b"), {}}, nullptr);
   replaced.run(transaction, 1, runSerially, log->clock().nowMillis());
   transaction.setOperation({.name = "WRITE"});
-  mustCommit(replaced.commit(transaction));
+  requireCommitted(replaced.commit(transaction));
   return true;
 }
 
@@ -144,7 +140,7 @@ bool addColumn(const Log& log) {
   Transaction transaction(log, snapshot);
   transaction.setMetadata(std::move(metadata));
   transaction.setOperation({.name = "ADD COLUMNS"});
-  mustCommit(transaction.commit());
+  requireCommitted(transaction.commit());
   return true;
 }
 
@@ -156,7 +152,7 @@ bool upgradeProtocol(const Log& log) {
   transaction.setProtocol(
       upgradedProtocol(snapshot->protocol(), snapshot->metadata(), "t", {"checkConstraints"}));
   transaction.setOperation({.name = "SET TBLPROPERTIES"});
-  mustCommit(transaction.commit());
+  requireCommitted(transaction.commit());
   return true;
 }
 
@@ -168,7 +164,7 @@ bool appendBatch(const Log& log) {
   transaction.add(writeRows(*snapshot, "a", {60}));
   transaction.setTransaction({"q", 1, log->clock().nowMillis()});
   transaction.setOperation({.name = "STREAMING UPDATE"});
-  mustCommit(transaction.commit());
+  requireCommitted(transaction.commit());
   return true;
 }
 
@@ -191,7 +187,7 @@ bool upsert(const Log& log) {
     batch.plan(planned, files, log->clock().nowMillis());
     planned.setOperation({.name = "STREAMING UPDATE"});
   });
-  mustCommit(transaction.commit());
+  requireCommitted(transaction.commit());
   return true;
 }
 
@@ -315,7 +311,7 @@ SmallTable makeSmallTable(const Location& table, const std::map<std::string, std
     metadata.configuration = properties;
     transaction.setMetadata(metadata);
     transaction.setOperation({.name = "CREATE TABLE"});
-    mustCommit(transaction.commit());
+    requireCommitted(transaction.commit());
   }
   append(log, "a", {1, 2, 3});
   append(log, "a", {10, 11, 12});

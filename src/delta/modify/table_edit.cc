@@ -105,8 +105,11 @@ class TableEdit::Worker {
     for (Action& action : changeActions(changeFiles_)) actions_.push_back(std::move(action));
   }
 
-  void addTo(Transaction& transaction, EditMetrics* metrics) {
+  void addTo(Transaction& transaction, EditMetrics* metrics, std::set<PartitionValues>* touchedPartitions) {
     for (const AddFile& file : read_) transaction.readFile(file);
+    for (const Action& action : actions_) {
+      if (const auto* added = std::get_if<AddFile>(&action)) touchedPartitions->insert(added->partitionValues);
+    }
     transaction.addFileActions(std::move(actions_));
     metrics->removal.add(rewritten_);
     metrics->removal.add(removal_.metrics());
@@ -265,7 +268,7 @@ bool TableEdit::run(Transaction& transaction, int numTasks, const RunTasks& runT
     for (size_t i = next++; i < files.size(); i = next++) worker.editFile(files[i], nowMs);
     worker.finish();
   });
-  for (const auto& worker : workers_) worker->addTo(transaction, &metrics_);
+  for (const auto& worker : workers_) worker->addTo(transaction, &metrics_, &touchedPartitions_);
   return metrics_.numTouchedRows > 0;
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <set>
 #include <vector>
 
 #include <arrow/type_fwd.h>
@@ -58,6 +58,8 @@ class TableEdit {
   bool run(Transaction& transaction, int numTasks, const RunTasks& runTasks, int64_t nowMs);
 
   const EditMetrics& metrics() const { return metrics_; }
+  // Those that get new files, or files that got vectors.
+  const std::set<PartitionValues>& touchedPartitions() const { return touchedPartitions_; }
   // False where files go whole, by their partitions.
   bool readsRows() const { return edit_.change || (edit_.condition && !edit_.condition->partitionsOnly()); }
   // Commits what run() added. The edit's files stay unless the outcome is a conflict: a commit that throws
@@ -82,6 +84,7 @@ class TableEdit {
   bool changeFeed_;
   std::vector<std::unique_ptr<Worker>> workers_;
   EditMetrics metrics_;
+  std::set<PartitionValues> touchedPartitions_;
 };
 
 }  // namespace thalweg::delta

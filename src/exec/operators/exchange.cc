@@ -1,12 +1,13 @@
 #include "exec/operators/exchange.h"
 
 #include <algorithm>
-#include <random>
+#include <mutex>
 
 #include <arrow/record_batch.h>
 
 #include "columnar/key_encoder.h"
 #include "columnar/row_hash.h"
+#include "exec/operators/key_sample.h"
 #include "exec/operators/spread_rows.h"
 #include "types/arrow_types.h"
 
@@ -17,9 +18,6 @@ namespace {
 // size, or smaller ones down to a megabyte as long as each core has one.
 constexpr int64_t kAdvisoryBytes = int64_t{64} << 20;
 constexpr int64_t kLeastBytes = int64_t{1} << 20;
-
-// Of the keys by which ranges are found, as many are looked at; of more rows a sample.
-constexpr size_t kSampledKeys = 100'000;
 
 using Rows = std::vector<std::unique_ptr<SpreadRows>>;
 
@@ -68,43 +66,6 @@ class RunningExchange final : public RunningOperator {
   Rows rows_;
   std::vector<PartRange> ranges_;
   const CancellationToken& cancellation_;
-};
-
-// Encoded keys of rows, evenly drawn from all that came.
-class KeySample {
- public:
-  void add(std::string key) {
-    ++numSeen_;
-    if (keys_.size() < kSampledKeys) {
-      keys_.push_back(std::move(key));
-      return;
-    }
-    const size_t place = std::uniform_int_distribution<size_t>(0, numSeen_ - 1)(random_);
-    if (place < kSampledKeys) keys_[place] = std::move(key);
-  }
-
-  void take(KeySample other) {
-    for (std::string& key : other.keys_) add(std::move(key));
-  }
-
-  // The last keys of all ranges but the last one: as even as equal keys let them be, and each once.
-  std::vector<std::string> bounds(int numRanges) {
-    std::sort(keys_.begin(), keys_.end());
-    const double step = static_cast<double>(keys_.size()) / numRanges;
-    std::vector<std::string> bounds;
-    double target = step;
-    for (size_t i = 0; i < keys_.size() && bounds.size() + 1 < static_cast<size_t>(numRanges); ++i) {
-      if (static_cast<double>(i + 1) < target || (!bounds.empty() && keys_[i] <= bounds.back())) continue;
-      bounds.push_back(keys_[i]);
-      target += step;
-    }
-    return bounds;
-  }
-
- private:
-  std::vector<std::string> keys_;
-  size_t numSeen_ = 0;
-  std::minstd_rand random_;  // the same on every run
 };
 
 // Which partition each row goes to; of one task.
@@ -192,6 +153,7 @@ class ExchangeRun {
       auto own = newRows(count, &held_);
       RowPlacer placer(node_, count, task, execution_.evaluation(task));
       forEach(input, task, [&](const auto& batch) { own->add(batch, placer.place(*batch)); });
+      own->finish();
       rows[static_cast<size_t>(task)] = std::move(own);
     });
     return rows;
@@ -202,20 +164,22 @@ class ExchangeRun {
     const KeyEncoder encoder = encoderOf(node_.spread());
     const auto numTasks = static_cast<size_t>(input.numPartitions());
     Rows whole(numTasks);
-    std::vector<KeySample> samples(numTasks);
+    KeySample sample(numTasks);
+    std::mutex mutex;  // guards `sample`
     execution_.pool->runAll(input.numPartitions(), [&](int task) {
       auto own = newRows(1, &heldWhole_);
+      KeySample ownSample(static_cast<uint64_t>(task));
       const RowPlacer placer(node_, 1, task, execution_.evaluation(task));
       forEach(input, task, [&](const auto& batch) {
-        forEachKey(*batch, placer, encoder,
-                   [&](int64_t, std::string key) { samples[static_cast<size_t>(task)].add(std::move(key)); });
+        forEachKey(*batch, placer, encoder, [&](int64_t, const std::string& key) { ownSample.add(key); });
         own->add(batch, {});
       });
+      own->finish();
       whole[static_cast<size_t>(task)] = std::move(own);
+      const std::lock_guard lock(mutex);
+      sample.take(std::move(ownSample));
     });
-    KeySample sample;
-    for (KeySample& one : samples) sample.take(std::move(one));
-    const std::vector<std::string> bounds = sample.bounds(count);
+    const std::vector<std::string> bounds = std::move(sample).bounds(count);
     Rows rows(numTasks);
     execution_.pool->runAll(input.numPartitions(), [&](int task) {
       rows[static_cast<size_t>(task)] =
@@ -239,6 +203,7 @@ class ExchangeRun {
       });
       spread->add(batch, partitions);
     }
+    spread->finish();
     return spread;
   }
 
@@ -249,7 +214,7 @@ class ExchangeRun {
     for (int64_t row = 0; row < rows.num_rows(); ++row) {
       std::string key;
       encoder.append(keys, row, &key);
-      use(row, std::move(key));
+      use(row, key);
     }
   }
 

@@ -14,6 +14,9 @@ namespace {
 // Rows of one partition come a few at a time: so many pieces become one.
 constexpr size_t kPieces = 32;
 
+// Of the memory; less is not put on disk while more rows come, whoever holds the rest.
+constexpr int64_t kLeastShare = 16;
+
 std::shared_ptr<arrow::RecordBatch> joined(const std::shared_ptr<arrow::Schema>& schema,
                                            const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches) {
   if (batches.size() == 1) return batches[0];
@@ -65,6 +68,10 @@ void SpreadRows::add(const std::shared_ptr<arrow::RecordBatch>& rows, std::span<
       if (!own.empty()) append(i, take(*rows, own));
     }
   }
+  if (held_->load() > memoryBytes_ && heldHere_ > memoryBytes_ / kLeastShare) spill();
+}
+
+void SpreadRows::finish() {
   if (held_->load() > memoryBytes_) spill();
 }
 
@@ -80,6 +87,7 @@ void SpreadRows::append(size_t partition, std::shared_ptr<arrow::RecordBatch> ro
 }
 
 void SpreadRows::spill() {
+  if (heldHere_ == 0) return;
   if (!spilled_) spilled_.emplace(schema_, static_cast<int>(parts_.size()));
   for (size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];

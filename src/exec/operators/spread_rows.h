@@ -15,7 +15,7 @@
 namespace thalweg {
 
 // Written by one thread, then read by any number. `held` counts the bytes in memory of all tasks of the
-// exchange: who finds more than `memoryBytes` there puts its own rows on disk.
+// exchange: who finds more than `memoryBytes` there puts its own rows on disk, once they are worth a write.
 class SpreadRows {
  public:
   SpreadRows(std::shared_ptr<arrow::Schema> schema, int numPartitions, int64_t memoryBytes,
@@ -23,6 +23,8 @@ class SpreadRows {
 
   // partitions[i] is row i's.
   void add(const std::shared_ptr<arrow::RecordBatch>& rows, std::span<const int32_t> partitions);
+  // After the last row, before the first is read.
+  void finish();
 
   // About how much memory a partition's rows would take, those on disk included.
   int64_t numBytes(int partition) const { return parts_[static_cast<size_t>(partition)].bytes; }
