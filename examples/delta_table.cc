@@ -1,6 +1,7 @@
 // A Delta table from C++: made, appended to, read at a version, kept in few files. Spark, deltalake and DuckDB read it too.
 //
-//   delta_table FOLDER
+//   cmake --build --preset release --target example_delta_table
+//   build/release/examples/example_delta_table FOLDER (one that is not there yet)
 #include <thalweg/delta.h>
 
 #include <arrow/api.h>
@@ -8,7 +9,11 @@
 
 #include <iostream>
 
-int main(int, char** arguments) {
+int main(int count, char** arguments) try {
+  if (count != 2) {
+    std::cerr << "usage: example_delta_table FOLDER\n";
+    return 2;
+  }
   const auto schema = arrow::schema({arrow::field("id", arrow::int64()), arrow::field("name", arrow::utf8())});
   ArrowSchema tableSchema;
   if (!arrow::ExportSchema(*schema, &tableSchema).ok()) return 1;
@@ -36,4 +41,7 @@ int main(int, char** arguments) {
   const int64_t fewer = table.optimize();
   std::cout << rows->num_rows() << " rows at version 2, " << *table.numRows() << " rows in " << table.numFiles() << " file, "
             << fewer << " fewer, at version " << table.version() << "\n";
+} catch (const thalweg::DeltaError& error) {
+  std::cerr << error.what() << "\n";
+  return 1;
 }

@@ -14,6 +14,7 @@
 #include "state/state_files.h"
 #include "state/state_schema.h"
 #include "streaming/checkpoint/checkpoint.h"
+#include "types/text/time_text.h"
 
 namespace thalweg::cli {
 namespace {
@@ -62,7 +63,9 @@ class Report {
       if (error == std::errc() && end == name.data() + name.size())
         guarded([&] { showOperator(operatorId); });
     }
-    if (numProblems_ == 0)
+    if (numProblems_ > 0)
+      std::printf("%d problem%s found, named above\n", numProblems_, numProblems_ == 1 ? "" : "s");
+    else
       std::printf("%s\n",
                   verify_ ? "every store that the next batch needs can be loaded" : "no problem seen");
     return numProblems_ == 0 ? 0 : 1;
@@ -96,7 +99,7 @@ class Report {
       const std::optional<OffsetEntry> entry = checkpoint.readOffsets(*planned);
       if (!entry) return;
       configuration_ = entry->configuration;
-      std::printf("watermark  %lld ms at batch %lld\n", static_cast<long long>(entry->watermarkMs),
+      std::printf("watermark  %s at batch %lld\n", watermarkText(entry->watermarkMs).c_str(),
                   static_cast<long long>(*planned));
       for (size_t i = 0; i < entry->offsets.size(); ++i) {
         std::printf("source %zu   %s\n", i,
@@ -107,6 +110,14 @@ class Report {
     if (committed.value_or(-1) < *planned - 1)
       problem("batches after " + textOf(committed) + " and before " + std::to_string(*planned) +
               " are not committed: files of commits/ are missing");
+  }
+
+  // 0 stands for none in the log.
+  static std::string watermarkText(int64_t ms) {
+    if (ms == 0) return "none";
+    std::string text;
+    appendIsoTimestamp(ms * 1000, &text);
+    return text + "Z (" + std::to_string(ms) + " ms)";
   }
 
   static std::string textOf(std::optional<int64_t> batch) { return batch ? std::to_string(*batch) : "none"; }

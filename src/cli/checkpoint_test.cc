@@ -40,6 +40,8 @@ TEST_F(CheckpointCommandTest, ShowsBatchesOperatorsAndVersions) {
   EXPECT_NE(printed.find("operator 0 stateStoreSave"), std::string::npos);
   EXPECT_NE(printed.find("store default, 2 partitions"), std::string::npos);
   EXPECT_NE(printed.find("partition 1: version 10, newest snapshot 10"), std::string::npos);
+  EXPECT_NE(printed.find("watermark  2026-"), std::string::npos) << printed;
+  EXPECT_TRUE(printed.ends_with("no problem seen\n")) << printed;
 }
 
 TEST_F(CheckpointCommandTest, VerifyFindsTheFileThatIsMissing) {
@@ -51,6 +53,7 @@ TEST_F(CheckpointCommandTest, VerifyFindsTheFileThatIsMissing) {
   EXPECT_EQ(run(true, &printed), 1);
   EXPECT_NE(printed.find("problem: "), std::string::npos);
   EXPECT_NE(printed.find("state/0/1/4.changelog"), std::string::npos) << printed;
+  EXPECT_TRUE(printed.ends_with("1 problem found, named above\n")) << printed;
 }
 
 TEST_F(CheckpointCommandTest, StateBehindTheCommitsIsAProblem) {

@@ -42,9 +42,12 @@ std::optional<std::string> columnComment(const StructField& field) {
 std::map<std::string, std::string> tableProperties(const TableEntry& entry, CommandSession& session) {
   if (!entry.isDelta()) return entry.properties;
   const auto snapshot = snapshotOf(entry, session);
-  if (!snapshot) return {};
-  std::map<std::string, std::string> properties = snapshot->metadata().configuration;
-  const delta::Protocol& protocol = snapshot->protocol();
+  return snapshot ? tableProperties(*snapshot) : std::map<std::string, std::string>();
+}
+
+std::map<std::string, std::string> tableProperties(const delta::Snapshot& snapshot) {
+  std::map<std::string, std::string> properties = snapshot.metadata().configuration;
+  const delta::Protocol& protocol = snapshot.protocol();
   properties["delta.minReaderVersion"] = std::to_string(protocol.minReaderVersion);
   properties["delta.minWriterVersion"] = std::to_string(protocol.minWriterVersion);
   for (const auto& features : {protocol.readerFeatures, protocol.writerFeatures}) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "commands/command_session.h"
+#include "delta/snapshot/snapshot.h"
 #include "sql/statements.h"
 
 namespace thalweg {
@@ -29,6 +30,7 @@ std::optional<std::string> columnComment(const StructField& field);
 // A table's properties as SHOW TBLPROPERTIES has them: a Delta table's are its log's, with its protocol's
 // versions.
 std::map<std::string, std::string> tableProperties(const TableEntry& entry, CommandSession& session);
+std::map<std::string, std::string> tableProperties(const delta::Snapshot& snapshot);
 // A table's comment: a Delta table's is its log's.
 std::optional<std::string> tableComment(const TableEntry& entry, CommandSession& session);
 

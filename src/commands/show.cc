@@ -64,18 +64,32 @@ CommandResult showColumns(const sql::ShowTables& statement, CommandSession& sess
   return {schema, {rows.finish()}};
 }
 
+struct NamedProperties {
+  std::string table;  // as messages show it
+  std::map<std::string, std::string> values;
+};
+
+NamedProperties propertiesOf(const sql::Name& name, CommandSession& session) {
+  if (isPathName(name)) {
+    const std::string operation = "SHOW TBLPROPERTIES";
+    const TableTarget target = requireTable(name, session, operation);
+    return {target.shownName(), tableProperties(*requireDelta(target, session, operation)->require())};
+  }
+  const auto entry = findEntry(name, session);
+  if (!entry) throw nameNotFound(name);
+  return {entry->name.dotted(), tableProperties(*entry, session)};
+}
+
 CommandResult showProperties(const sql::ShowTables& statement, CommandSession& session) {
   const SchemaPtr schema = DataType::structOf({{"key", stringType(), false}, {"value", stringType(), false}});
   RowBuilder rows(schema);
-  const auto entry = findEntry(statement.name, session);
-  if (!entry) throw nameNotFound(statement.name);
-  const auto properties = tableProperties(*entry, session);
+  const auto [table, properties] = propertiesOf(statement.name, session);
   if (statement.key) {
     const auto it = properties.find(*statement.key);
     rows.addText(*statement.key);
     rows.addText(it != properties.end()
                      ? shownSetting(it->first, it->second)
-                     : "Table " + entry->name.dotted() + " does not have property: " + *statement.key);
+                     : "Table " + table + " does not have property: " + *statement.key);
     return {schema, {rows.finish()}};
   }
   for (const auto& [key, value] : properties) {

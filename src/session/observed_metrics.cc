@@ -8,6 +8,9 @@
 #include "common/error.h"
 #include "plan/analyze/proto_types.h"
 
+// Fields that Spark has given up: clients of 4.0 and 4.1 know no others.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace thalweg {
 namespace {
 

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "exec/pipeline/write.h"
 #include "exec/planner/planner.h"
+#include "plan/analyze/attribute_name.h"
 #include "plan/analyze/sql_arguments.h"
 #include "plan/optimize/optimizer.h"
 #include "session/observed_metrics.h"
@@ -15,6 +16,9 @@
 #include "session/session.h"
 #include "session/statement_session.h"
 #include "sql/parser.h"
+
+// Fields that Spark has given up: clients of 4.0 and 4.1 still send them.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 namespace thalweg {
 namespace {
@@ -184,7 +188,7 @@ void Session::writeTo(const proto::WriteOperationV2& operation, StatementSession
   for (const auto& [key, value] : operation.table_properties()) table.properties[key] = value;
   for (const auto& column : operation.partitioning_columns()) {
     if (!column.has_unresolved_attribute()) throw unsupported("partitionedBy() an expression that is no column");
-    table.partitionedBy.push_back(parseNameParts(column.unresolved_attribute().unparsed_identifier()).back());
+    table.partitionedBy.push_back(parseAttributeName(column.unresolved_attribute().unparsed_identifier()).back());
   }
   table.orReplace = operation.mode() == Mode::MODE_CREATE_OR_REPLACE;
   table.mustExist = operation.mode() == Mode::MODE_REPLACE;

@@ -136,6 +136,16 @@ class OneEnding {
   std::vector<std::shared_ptr<void>> registrations_;
 };
 
+// The rows of earlier runs went with their sessions. Only complete mode brings all of them again.
+void refuseUsedCheckpoint(const Location& checkpoint) {
+  const std::string offsets = checkpoint.path + "/offsets";
+  if (checkpoint.fileSystem->list(offsets).empty()) return;
+  throw Error("_LEGACY_ERROR_TEMP_1299",
+              "The memory sink keeps no rows of earlier runs, so that its queries start afresh except in complete mode. Take "
+              "another checkpointLocation, or delete " + offsets + ".",
+              {{"checkpointPath", offsets}});
+}
+
 }  // namespace
 
 void Session::startStream(const proto::WriteStreamOperationStart& start, ResponseSink& sink) {
@@ -202,6 +212,7 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
     definition.deleteCheckpointOnStop = true;
   }
   definition.checkpoint = server_->formats.fileSystems().resolve(checkpoint);
+  if (isMemory && mode != OutputMode::Complete) refuseUsedCheckpoint(definition.checkpoint);
 
   definition.timeZone = write.timeZone;
   for (const auto& [key, value] : loggedConfigurationDefaults()) definition.loggedConfiguration[key] = lookUp(key).value_or(value);

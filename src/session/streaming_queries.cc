@@ -3,12 +3,17 @@
 #include <algorithm>
 
 #include "common/error.h"
+#include "common/logging.h"
 
 namespace thalweg {
 namespace {
 
 // Finished queries stay findable so that a client may ask for their failure.
 constexpr size_t kKeptEnded = 1000;
+
+std::string shownName(const StreamingQuery& query) {
+  return query.name() ? query.id() + " ('" + *query.name() + "')" : query.id();
+}
 
 }  // namespace
 
@@ -82,6 +87,7 @@ std::shared_ptr<StreamingQuery> StreamingQueries::start(const std::string& sessi
       forgotten = takeOldEnded();
     }
   }
+  logInfo("query {} started in session {}: checkpoint {}", shownName(*query), sessionKey, query->checkpointPath());
   auto registration = query->onTermination([this, sessionKey, weak = std::weak_ptr(query)] { noteEnd(sessionKey, weak); });
   std::lock_guard lock(mutex_);
   refuseIfClosed(sessionKey);
@@ -108,7 +114,10 @@ std::vector<StreamingQueries::Entry> StreamingQueries::takeOldEnded() {
 
 void StreamingQueries::noteEnd(const std::string& sessionKey, const std::weak_ptr<StreamingQuery>& weak) {
   std::optional<Error> failure;
-  if (const auto query = weak.lock()) failure = query->exception();
+  if (const auto query = weak.lock()) {
+    failure = query->exception();
+    if (!failure) logInfo("query {} ended", shownName(*query));
+  }
   {
     std::lock_guard lock(mutex_);
     Ended& ended = ended_[sessionKey];

@@ -149,10 +149,7 @@ MergeClause StatementParser::parseMergeClause() {
 
 Statement StatementParser::parseOptimize() {
   Optimize optimize;
-  const auto parsePath = [this]() -> Name {
-    return tokens_.peek().kind == TokenKind::String ? Name{"delta", tokens_.expectString()} : parser_.parseName();
-  };
-  optimize.table = parsePath();
+  optimize.table = parseNameOrPath();
   optimize.full = tokens_.acceptWord("full");
   if (tokens_.acceptWord("where")) {
     const size_t first = tokens_.position();
@@ -171,7 +168,7 @@ Statement StatementParser::parseOptimize() {
 
 Statement StatementParser::parseVacuum() {
   Vacuum vacuum;
-  vacuum.table = tokens_.peek().kind == TokenKind::String ? Name{"delta", tokens_.expectString()} : parser_.parseName();
+  vacuum.table = parseNameOrPath();
   for (;;) {
     if (tokens_.acceptWord("retain")) {
       const std::string digits(tokens_.peek().text);

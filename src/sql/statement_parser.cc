@@ -154,15 +154,19 @@ Statement StatementParser::parseShow() {
   return show;
 }
 
+Name StatementParser::parseNameOrPath() {
+  return tokens_.peek().kind == TokenKind::String ? Name{"delta", tokens_.expectString()} : parser_.parseName();
+}
+
 Statement StatementParser::parseDescribe() {
   if (tokens_.acceptWord("history")) {
-    DescribeHistory history{parser_.parseName()};
+    DescribeHistory history{parseNameOrPath()};
     if (tokens_.acceptWord("limit")) history.limit = tokens_.expectInteger();
     return history;
   }
-  if (tokens_.peekWord("detail") && tokens_.peekIdentifier(1)) {
+  if (tokens_.peekWord("detail") && (tokens_.peekIdentifier(1) || tokens_.peek(1).kind == TokenKind::String)) {
     tokens_.take();
-    return DescribeDetail{parser_.parseName()};
+    return DescribeDetail{parseNameOrPath()};
   }
   // TABLE t is a query elsewhere.
   const bool isTable = tokens_.peekWord("table");

@@ -70,6 +70,8 @@ class StatementParser {
   Statement parseTruncate();
   Statement parseConvert();
 
+  // A table's name; or its path in quotes, as Delta's statements take it.
+  Name parseNameOrPath();
   RelationPtr parseQueryMessage() { return parser_.parseQuery().message; }
   ExpressionPtr parseExpressionMessage() { return parser_.parseExpression().message; }
   std::optional<std::string> acceptLikePattern();

@@ -97,6 +97,8 @@ TEST(Statements, schemasAndShow) {
   EXPECT_TRUE(parsed<DescribeTable>("DESC EXTENDED t").extended);
   EXPECT_EQ(parsed<DescribeHistory>("DESCRIBE HISTORY delta.`/x` LIMIT 2").limit, 2);
   EXPECT_EQ(parsed<DescribeDetail>("DESCRIBE DETAIL t").table, Name{"t"});
+  EXPECT_EQ(parsed<DescribeHistory>("DESCRIBE HISTORY '/x'").table, (Name{"delta", "/x"}));
+  EXPECT_EQ(parsed<DescribeDetail>("DESCRIBE DETAIL '/x'").table, (Name{"delta", "/x"}));
   EXPECT_EQ(printed(*parsed<DescribeQuery>("DESCRIBE SELECT 1").query), "Project[1]()");
   EXPECT_EQ(parsed<DescribeTable>("DESCRIBE TABLE t").table, Name{"t"});
   EXPECT_EQ(printed(*parsed<DescribeQuery>("DESCRIBE QUERY TABLE t").query), "Read t");

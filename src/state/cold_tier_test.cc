@@ -70,7 +70,9 @@ TEST(ColdTier, RemovesByTimeWithoutAValue) {
     removed.emplace_back(key);
     EXPECT_FALSE(partition.take(key, &value)) << "it is gone already";
     // Another one may go meanwhile.
-    if (key == "key7") EXPECT_TRUE(partition.take("key80", &value, &time));
+    if (key == "key7") {
+      EXPECT_TRUE(partition.take("key80", &value, &time));
+    }
   });
   EXPECT_EQ(removed.size(), 50u);
   EXPECT_EQ(time, 80);

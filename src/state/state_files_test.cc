@@ -136,10 +136,14 @@ TEST_P(StateFilesTest, CleaningKeepsWhatRetainedVersionsNeed) {
   EXPECT_FALSE(fs::exists(snapshot(3)));
   EXPECT_FALSE(fs::exists(changes(5)));
   EXPECT_TRUE(fs::exists(snapshot(6)));
-  if (!hdfs()) EXPECT_EQ(numDataFiles(), 2u) << "those of snapshots 6 and 9";
+  if (!hdfs()) {
+    EXPECT_EQ(numDataFiles(), 2u) << "those of snapshots 6 and 9";
+  }
   files->clean(12, 0);
   EXPECT_EQ(loadState(*files, 12), byVersion_[12]);
-  if (!hdfs()) EXPECT_EQ(numDataFiles(), 1u);
+  if (!hdfs()) {
+    EXPECT_EQ(numDataFiles(), 1u);
+  }
 }
 
 TEST_P(StateFilesTest, AFailureAroundThePublicationLeavesTheOldOrTheNewFile) {

@@ -101,7 +101,6 @@ class Checker {
     bool conflicts = findAction<Protocol>(own_.actions) || !before_;
     if (!conflicts) conflicts = dropsFeature(before_->protocol(), *changed);
     if (!conflicts) {
-      const auto* metadata = findAction<Metadata>(winner_);
       try {
         checkWritable(*changed, tablePath());
       } catch (const Error&) {

@@ -112,8 +112,9 @@ void checkTable(const fs::path& root, const json& entry) {
   }
   const SnapshotPtr snapshot = loadSnapshot(table);
   ASSERT_TRUE(snapshot);
-  if (entry["lastJsonVersion"].is_number())
+  if (entry["lastJsonVersion"].is_number()) {
     EXPECT_GE(snapshot->version(), entry["lastJsonVersion"].get<int64_t>());
+  }
   if (protocol.is_object()) {
     EXPECT_EQ(snapshot->protocol().minReaderVersion, protocol["minReaderVersion"].get<int32_t>());
     EXPECT_EQ(snapshot->protocol().minWriterVersion, protocol["minWriterVersion"].get<int32_t>());

@@ -177,7 +177,7 @@ std::string upperAscii(std::string text) {
 std::string grouped(std::string digits) {
   const size_t start = digits.starts_with('-') ? 1 : 0;
   const size_t point = std::min(digits.find('.'), digits.size());
-  for (size_t at = point; at > start + 3; at -= 3) digits.insert(at - 3, ",");
+  for (size_t at = point; at > start + 3; at -= 3) digits.insert(at - 3, 1, ',');
   return digits;
 }
 

@@ -4,7 +4,6 @@
 
 #include "common/error.h"
 #include "plan/analyze/relations.h"
-#include "sql/parser.h"
 
 namespace thalweg {
 namespace {
@@ -22,8 +21,6 @@ int notNegative(const std::string& name, int rows) {
 }
 
 }  // namespace
-
-std::vector<std::string> parseNameParts(const std::string& name) { return sql::parseMultipartIdentifier(name); }
 
 LogicalPtr analyzeRelation(const proto::Relation& relation, const AnalyzerContext& context) {
   return withoutHiddenColumns(RelationAnalyzer(context).analyze(relation));

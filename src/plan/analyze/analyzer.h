@@ -59,7 +59,4 @@ LogicalPtr analyzeRelation(const spark::connect::Relation& relation, const Analy
 LogicalPtr tableScan(const std::shared_ptr<Table>& table, bool padsChars);
 LogicalPtr streamScan(const FormatProvider& provider, const ReadDefinition& definition, const FileSystemRegistry& files);
 
-// Parses "a.b.`c.d`" into its parts. Throws Error PARSE_SYNTAX_ERROR.
-std::vector<std::string> parseNameParts(const std::string& name);
-
 }  // namespace thalweg

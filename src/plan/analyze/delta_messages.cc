@@ -7,7 +7,7 @@
 #include <spark/connect/relations.pb.h>
 
 #include "common/error.h"
-#include "plan/analyze/analyzer.h"
+#include "plan/analyze/attribute_name.h"
 #include "plan/analyze/proto_types.h"
 #include "sql/parser.h"
 
@@ -66,7 +66,7 @@ sql::Update update(proto::UpdateTable& message) {
   if (message.has_condition()) statement.condition = moved(message.mutable_condition());
   for (proto::Assignment& assignment : *message.mutable_assignments()) {
     const auto& column = assignment.field().unresolved_attribute().unparsed_identifier();
-    statement.assignments.push_back({parseNameParts(column), moved(assignment.mutable_value())});
+    statement.assignments.push_back({parseAttributeName(column), moved(assignment.mutable_value())});
   }
   return statement;
 }
@@ -83,7 +83,7 @@ sql::Optimize optimization(const proto::OptimizeTable& message) {
     sql::parseExpression(statement.conditionText, statement.condition.get());
   }
   for (const std::string& column : message.zorder_columns())
-    statement.zorderBy.push_back(parseNameParts(column));
+    statement.zorderBy.push_back(parseAttributeName(column));
   return statement;
 }
 
@@ -128,7 +128,7 @@ sql::CreateTable creation(const proto::CreateDeltaTable& message) {
   for (const auto& column : message.partitioning_columns())
     statement.partitionedBy.push_back({"identity", {column}});
   for (const auto& column : message.clustering_columns())
-    statement.clusterBy.push_back(parseNameParts(column));
+    statement.clusterBy.push_back(parseAttributeName(column));
   for (const auto& [key, value] : message.properties()) statement.properties.emplace_back(key, value);
   return statement;
 }

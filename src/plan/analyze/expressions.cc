@@ -7,6 +7,7 @@
 #include "expr/canonical.h"
 #include "expr/cast/cast.h"
 #include "expr/generator.h"
+#include "plan/analyze/attribute_name.h"
 #include "plan/analyze/char_padding.h"
 #include "plan/analyze/literals.h"
 #include "plan/analyze/proto_types.h"
@@ -24,7 +25,7 @@ std::vector<std::string> starTarget(const proto::Expression::UnresolvedStar& sta
   std::string target = star.has_unparsed_target() ? star.unparsed_target() : "";
   if (target.empty()) return {};
   if (target.ends_with(".*")) target.resize(target.size() - 2);
-  return parseNameParts(target);
+  return parseAttributeName(target);
 }
 
 CastMode castModeOf(const proto::Expression::Cast& cast, const FunctionContext& context) {
@@ -108,7 +109,7 @@ ExpressionPtr ExpressionAnalyzer::resolve(const proto::Expression& message) cons
 
 ExpressionPtr ExpressionAnalyzer::resolveAttribute(const proto::Expression& message) const {
   const auto& attribute = message.unresolved_attribute();
-  const std::vector<std::string> parts = parseNameParts(attribute.unparsed_identifier());
+  const std::vector<std::string> parts = parseAttributeName(attribute.unparsed_identifier());
   if (attribute.has_plan_id()) return scope_.resolveInPlan(parts, attribute.plan_id());
   if (aliases_) {
     if (prefer_ == Prefer::Aliases) {
@@ -198,7 +199,7 @@ ExpressionPtr ExpressionAnalyzer::resolveExtension(const proto::Expression& mess
 std::vector<ExpressionPtr> ExpressionAnalyzer::expandExcept(const messages::SqlStarExcept& except) const {
   std::vector<ExpressionPtr> list = scope_.expandStar(starTarget(except.star().unresolved_star()));
   for (const std::string& column : except.columns()) {
-    const ExpressionPtr left = scope_.resolve(parseNameParts(column));
+    const ExpressionPtr left = scope_.resolve(parseAttributeName(column));
     const size_t before = list.size();
     std::erase_if(list, [&](const ExpressionPtr& one) { return sameExpression(*one, *left); });
     if (list.size() == before) throw unsupported("EXCEPT of a struct's field");
@@ -241,7 +242,7 @@ std::vector<ExpressionPtr> ExpressionAnalyzer::resolveNamed(const proto::Express
   // `map.key` is called as the field of a struct would be.
   if (message.has_unresolved_attribute() && value->kind() == ExpressionKind::Call)
     return {std::make_shared<Alias>(
-        value, parseNameParts(message.unresolved_attribute().unparsed_identifier()).back())};
+        value, parseAttributeName(message.unresolved_attribute().unparsed_identifier()).back())};
   return {named(value)};
 }
 

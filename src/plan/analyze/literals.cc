@@ -10,6 +10,9 @@
 #include "types/arrow_types.h"
 #include "types/text/number_text.h"
 
+// Fields that Spark has given up: clients of 4.0 and 4.1 still send them.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace thalweg {
 namespace {
 

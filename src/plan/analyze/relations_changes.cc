@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "plan/analyze/relations.h"
+#include "sql/parser.h"
 
 namespace thalweg {
 namespace {
@@ -68,7 +69,7 @@ LogicalPtr RelationAnalyzer::tableChanges(const proto::UnresolvedTableValuedFunc
   if (arguments.size() > 2) setBound(arguments[2], "ending", constants, &options);
   const bool byPath = equalsIgnoreCase(call.function_name(), kTableChangesByPath);
   const std::vector<std::string> name =
-      byPath ? std::vector<std::string>{"delta", table} : parseNameParts(table);
+      byPath ? std::vector<std::string>{"delta", table} : sql::parseMultipartIdentifier(table);
   const LogicalPtr found = context_.findRelation(name, options, /*streaming=*/false);
   if (!found) {
     throw Error("TABLE_OR_VIEW_NOT_FOUND",

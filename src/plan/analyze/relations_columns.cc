@@ -9,6 +9,9 @@
 #include "types/ddl.h"
 #include "plan/analyze/proto_types.h"
 
+// Fields that Spark has given up: clients of 4.0 and 4.1 still send them.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace thalweg {
 namespace {
 

@@ -3,6 +3,7 @@
 
 #include "common/error.h"
 #include "expr/canonical.h"
+#include "plan/analyze/attribute_name.h"
 #include "plan/analyze/relations.h"
 #include "plan/logical/event_time.h"
 #include "types/column_metadata.h"
@@ -112,7 +113,7 @@ LogicalPtr RelationAnalyzer::withWatermark(const proto::Relation& relation) {
     throw Error(ErrorKind::IllegalArgument, "INVALID_WATERMARK_DELAY",
                 "The delay of a watermark must not be negative, but is '" + message.delay_threshold() + "'.");
   }
-  const ExpressionPtr column = scopeOf(*child).resolve(parseNameParts(message.event_time()));
+  const ExpressionPtr column = scopeOf(*child).resolve(parseAttributeName(message.event_time()));
   if (column->kind() != ExpressionKind::Attribute) {
     throw Error("EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN",
                 "'" + message.event_time() + "' is part of a column; an event time is a column of its own. Select it under a name first.",

@@ -118,7 +118,7 @@ LogicalPtr RelationAnalyzer::read(const proto::Relation& relation) {
 
 LogicalPtr RelationAnalyzer::namedTable(const proto::Relation& relation) {
   const auto& table = relation.read().named_table();
-  const std::vector<std::string> name = parseNameParts(table.unparsed_identifier());
+  const std::vector<std::string> name = sql::parseMultipartIdentifier(table.unparsed_identifier());
   if (LogicalPtr named = findNamedRelation(name)) return std::make_shared<LogicalSubqueryAlias>(name, named);
   Options options = optionsOf(table.options());
   if (const auto text = options.get("timestampAsOfExpression")) {

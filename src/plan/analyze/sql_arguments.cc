@@ -3,6 +3,9 @@
 #include <spark/connect/expressions.pb.h>
 #include <spark/connect/relations.pb.h>
 
+// Fields that Spark has given up: clients of 4.0 and 4.1 still send them.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace thalweg {
 
 SqlArguments::SqlArguments(const spark::connect::SQL& text, const std::string& timeZone) {

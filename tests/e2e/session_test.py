@@ -1,0 +1,86 @@
+"""What a session's programs see of names and sinks through the stock client: session_test.py THALWEG_PROGRAM
+
+Answers are those of Spark 4.2.
+"""
+import os
+import sys
+import tempfile
+
+from harness import Server, SparkSession, condition, in_child
+from pyspark.sql import functions as F
+
+PROGRAM = sys.argv[1]
+
+
+def column_names(spark, folder):
+    """Of a name in the DataFrame API only dots and backticks mean something."""
+    sums = spark.createDataFrame([("b", 1), ("a", 2), ("b", 3)], "k STRING, v INT").groupBy("k").agg(F.sum("v"), F.count(F.lit(1)))
+    assert [tuple(row) for row in sums.orderBy("sum(v)", "k").collect()] == [("a", 2, 1), ("b", 4, 2)]
+    assert [row[0] for row in sums.orderBy(*sums.columns).select("count(1)").collect()] == [1, 2]
+    assert sums.where(F.col("sum(v)") > 2).select(sums["count(1)"]).collect()[0][0] == 2
+    odd = ["a b", "1", "a-b", "a:b", "a/b", "a$", "a@b", "x,y", "a+b", "%", "'q'", "select"]
+    row = spark.range(1).select(*[F.lit(i).alias(name) for i, name in enumerate(odd)])
+    for i, name in enumerate(odd):
+        assert row.select(name).collect()[0][0] == i, name
+        assert row.groupBy(name).count().collect()[0][0] == i, name
+    dotted = spark.range(1).select(F.lit(7).alias("a.b"))
+    assert dotted.select("`a.b`").collect()[0][0] == 7
+    assert condition(lambda: dotted.select("a.b").collect()) == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
+    for name in ("a.", "a..b", "`a", "a`b`"):
+        assert condition(lambda: row.select(name).collect()) == "INVALID_ATTRIBUTE_NAME_SYNTAX", name
+
+
+def memory_sink_again(spark, folder):
+    """Its rows are those of one run: only complete mode brings all of them again."""
+    os.mkdir(f"{folder}/in")
+    with open(f"{folder}/in/1.json", "w") as file:
+        file.write('{"v": 1}\n{"v": 2}\n')
+    rows = spark.readStream.schema("v INT").json(f"{folder}/in")
+
+    def run(frame, mode, checkpoint):
+        writer = frame.writeStream.format("memory").queryName(f"shown_{mode}").outputMode(mode)
+        query = writer.option("checkpointLocation", f"{folder}/{checkpoint}").trigger(availableNow=True).start()
+        query.awaitTermination()
+
+    run(rows, "append", "appended")
+    assert spark.table("shown_append").count() == 2
+    assert condition(lambda: run(rows, "append", "appended")) == "_LEGACY_ERROR_TEMP_1299"
+    counts = rows.groupBy("v").count()
+    run(counts, "update", "updated")
+    assert condition(lambda: run(counts, "update", "updated")) == "_LEGACY_ERROR_TEMP_1299"
+    run(counts, "complete", "completed")
+    with open(f"{folder}/in/2.json", "w") as file:
+        file.write('{"v": 3}\n')
+    run(counts, "complete", "completed")
+    assert spark.table("shown_complete").count() == 3
+
+
+def paths_for_names(spark, folder):
+    """Statements about a table take its path, in quotes or after the format's name."""
+    path = f"{folder}/table"
+    spark.range(3).write.format("delta").option("delta.appendOnly", "false").save(path)
+    for place in (f"'{path}'", f"delta.`{path}`"):
+        assert spark.sql(f"DESCRIBE HISTORY {place}").count() == 1, place
+        assert spark.sql(f"DESCRIBE DETAIL {place}").collect()[0].numFiles >= 1, place
+    assert ("delta.appendOnly", "false") in [tuple(row) for row in spark.sql(f"SHOW TBLPROPERTIES delta.`{path}`").collect()]
+
+
+def all_of_them(url, folder):
+    spark = SparkSession.builder.remote(url).create()
+    failed = []
+    for check in (column_names, memory_sink_again, paths_for_names):
+        try:
+            check(spark, folder)
+            print(f"{check.__name__}: as Spark", flush=True)
+        except Exception as error:  # noqa: BLE001 - the others are still of interest
+            import traceback
+            traceback.print_exc()
+            failed.append(f"{check.__name__}: {error}")
+    return failed
+
+
+with tempfile.TemporaryDirectory(prefix="thalweg-session-") as directory:
+    server = Server(PROGRAM, arguments=["--warehouse", f"{directory}/wh", "--allowed-root", directory])
+    problems = in_child(all_of_them, server.url, directory)
+    server.end()
+    assert not problems, problems
