@@ -5,6 +5,7 @@
 #include "delta/files/column_mapping.h"
 #include "delta/files/row_tracking.h"
 #include "delta/maintain/row_tracking_start.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 
 namespace thalweg {

@@ -10,6 +10,7 @@
 #include "delta/log/log_files.h"
 #include "delta/log/parsed_stats.h"
 #include "delta/snapshot/delta_log.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 #include "delta/snapshot/table_properties.h"
 

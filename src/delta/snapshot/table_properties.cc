@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/options.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 
 namespace thalweg::delta {

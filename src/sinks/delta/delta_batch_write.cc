@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "common/json_text.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 
 namespace thalweg {

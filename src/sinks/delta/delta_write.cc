@@ -18,6 +18,7 @@
 #include "delta/maintain/compaction.h"
 #include "delta/modify/change_writer.h"
 #include "delta/snapshot/clustering.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 #include "delta/snapshot/table_properties.h"
 #include "delta/snapshot/type_widening.h"
