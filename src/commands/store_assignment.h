@@ -34,6 +34,10 @@ ColumnAssignment assignByName(const Schema& columns, const Schema& data);
 ColumnAssignment assignToList(const Schema& columns, const Schema& data, const std::vector<std::string>& list,
                               const std::string& table);
 
+// For a table whose schema the write may change: what is written gets the data's types where these are wider
+// and the table can be widened to them by itself (delta/snapshot/type_widening.h), inside of columns too.
+void takeWiderTypes(const Schema& data, ColumnAssignment* assignment);
+
 // Hands rows of schema `data` on to `write`, which was begun for rows of `assignment.written`. Throws Error
 // DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION at once for types that cannot be cast,
 // DELTA_INSERT_COLUMN_ARITY_MISMATCH for fields inside that are missing by name, and while writing

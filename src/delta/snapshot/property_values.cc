@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <vector>
 
+#include "common/error.h"
 #include "common/options.h"
+#include "types/text/intervals.h"
 
 namespace thalweg::delta {
 namespace {
@@ -35,36 +36,12 @@ int64_t checkpointInterval(const Metadata& metadata) {
 }
 
 std::optional<int64_t> parseRetentionMs(std::string_view text) {
-  const std::string lower = toLowerAscii(text);
-  std::vector<std::string> words;
-  for (size_t begin = lower.find_first_not_of(' '); begin != std::string::npos;) {
-    const size_t end = std::min(lower.find(' ', begin), lower.size());
-    words.push_back(lower.substr(begin, end - begin));
-    begin = lower.find_first_not_of(' ', end);
+  if (countsMonths(text)) return std::nullopt;
+  try {
+    return parseIntervalMicros(text) / 1000;
+  } catch (const Error&) {
+    return std::nullopt;
   }
-  if (!words.empty() && words[0] == "interval") words.erase(words.begin());
-  if (words.empty() || words.size() % 2 != 0) return std::nullopt;
-  int64_t total = 0;
-  for (size_t i = 0; i < words.size(); i += 2) {
-    int64_t number = 0;
-    const auto [end, error] = std::from_chars(words[i].data(), words[i].data() + words[i].size(), number);
-    if (error != std::errc() || end != words[i].data() + words[i].size()) return std::nullopt;
-    std::string unit = words[i + 1];
-    if (unit.ends_with('s')) unit.pop_back();
-    int64_t unitMs = 0;
-    if (unit == "week") unitMs = kWeekMs;
-    if (unit == "day") unitMs = kWeekMs / 7;
-    if (unit == "hour") unitMs = 3600 * 1000;
-    if (unit == "minute") unitMs = 60 * 1000;
-    if (unit == "second") unitMs = 1000;
-    if (unit == "millisecond") unitMs = 1;
-    int64_t part = 0;
-    if (unitMs == 0 || __builtin_mul_overflow(number, unitMs, &part) ||
-        __builtin_add_overflow(total, part, &total)) {
-      return std::nullopt;
-    }
-  }
-  return total;
 }
 
 namespace {

@@ -250,6 +250,32 @@ TEST(TableFeatures, AProtocolIsTheLowestThatMeansTheFeatures) {
   EXPECT_EQ(upgradedProtocol(legacy(1, 4), mapped, "t"), legacy(2, 5));
 }
 
+// Asked of Spark 4.2 with Delta 4.4: readers that do not know a type would be shut out of the table for good.
+TEST(TableFeatures, ATableGetsThoseOfItsTypesByNameOnly) {
+  Metadata metadata;
+  metadata.schemaString =
+      R"({"type":"struct","fields":[{"name":"s","type":{"type":"struct","fields":[)"
+      R"({"name":"t","type":"timestamp_ntz","nullable":true,"metadata":{}}]},"nullable":true,"metadata":{}}]})";
+  EXPECT_EQ(protocolForNewTable(metadata, "t").readerFeatures, (std::vector<std::string>{"timestampNtz"}));
+  EXPECT_EQ(conditionOf([&] { upgradedProtocol(legacy(1, 2), metadata, "t"); }),
+            "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT");
+  const Protocol asked = upgradedProtocol(legacy(1, 2), metadata, "t", {"timestampNtz"});
+  EXPECT_EQ(asked.readerFeatures, (std::vector<std::string>{"timestampNtz"}));
+  EXPECT_EQ(upgradedProtocol(asked, metadata, "t"), asked) << "has it already";
+}
+
+// Asked of Spark 4.2 with Delta 4.4: clients of the preview would not read a table with the stable feature.
+TEST(TableFeatures, APreviewTakesTheStableFeaturesPlace) {
+  Metadata metadata;
+  metadata.schemaString =
+      R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{}}]})";
+  metadata.configuration["delta.enableTypeWidening"] = "true";
+  const Protocol preview = protocolForNewTable(metadata, "t", {"typeWidening-preview"});
+  EXPECT_EQ(preview.readerFeatures, (std::vector<std::string>{"typeWidening-preview"}));
+  EXPECT_EQ(upgradedProtocol(preview, metadata, "t"), preview);
+  EXPECT_NO_THROW(checkWritable(preview, "t"));
+}
+
 TEST(TableFeatures, PropertiesAskForFeaturesAndGo) {
   Metadata metadata;
   metadata.schemaString = R"({"type":"struct","fields":[]})";

@@ -2,17 +2,31 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <iterator>
 
 #include "common/error.h"
 #include "common/options.h"
+#include "delta/files/statistics_columns.h"
+#include "delta/snapshot/property_values.h"
 #include "delta/snapshot/protocol_choice.h"
-#include "delta/snapshot/table_features.h"
+#include "types/text/intervals.h"
 
 namespace thalweg::delta {
 namespace {
 
-enum class Takes { Any, Flag, Interval, PositiveNumber, Policy };
+enum class Takes {
+  Any,
+  Nothing,  // Delta sets it, no user does
+  Flag,
+  Interval,
+  PositiveInt,
+  NumColumns,
+  Columns,
+  Policy,
+  Isolation,
+  Codec
+};
 
 struct Property {
   std::string_view name;
@@ -22,19 +36,19 @@ struct Property {
 // Delta 4.4's, but for those that catalogs and Iceberg's formats bring.
 constexpr Property kProperties[] = {
     {"delta.appendOnly", Takes::Flag},
-    {"delta.autoOptimize"},
-    {"delta.autoOptimize.autoCompact"},
+    {"delta.autoOptimize", Takes::Flag},
+    {"delta.autoOptimize.autoCompact", Takes::Flag},
     {"delta.autoOptimize.optimizeWrite", Takes::Flag},
     {"delta.checkpoint.writeStatsAsJson", Takes::Flag},
     {"delta.checkpoint.writeStatsAsStruct", Takes::Flag},
-    {"delta.checkpointInterval", Takes::PositiveNumber},
+    {"delta.checkpointInterval", Takes::PositiveInt},
     {"delta.checkpointPolicy", Takes::Policy},
     {"delta.checkpointRetentionDuration", Takes::Interval},
-    {"delta.columnMapping.maxColumnId"},
+    {"delta.columnMapping.maxColumnId", Takes::Nothing},
     {"delta.columnMapping.mode"},
     {"delta.compatibility.symlinkFormatManifest.enabled", Takes::Flag},
-    {"delta.dataSkippingNumIndexedCols"},
-    {"delta.dataSkippingStatsColumns"},
+    {"delta.dataSkippingNumIndexedCols", Takes::NumColumns},
+    {"delta.dataSkippingStatsColumns", Takes::Columns},
     {"delta.dataSkippingStringPrefixLength"},
     {"delta.deletedFileRetentionDuration", Takes::Interval},
     {"delta.dropFeatureTruncateHistory.retentionDuration", Takes::Interval},
@@ -49,24 +63,22 @@ constexpr Property kProperties[] = {
     {"delta.enableRowTracking", Takes::Flag},
     {"delta.enableTypeWidening", Takes::Flag},
     {"delta.enableVariantShredding", Takes::Flag},
-    {"delta.inCommitTimestampEnablementTimestamp"},
-    {"delta.inCommitTimestampEnablementVersion"},
-    {"delta.isolationLevel"},
+    {"delta.inCommitTimestampEnablementTimestamp", Takes::Nothing},
+    {"delta.inCommitTimestampEnablementVersion", Takes::Nothing},
+    {"delta.isolationLevel", Takes::Isolation},
     {"delta.logRetentionDuration", Takes::Interval},
     {"delta.minReaderVersion"},
     {"delta.minWriterVersion"},
-    {"delta.parquet.compression.codec"},
+    {"delta.parquet.compression.codec", Takes::Codec},
     {"delta.parquet.format.version"},
-    {"delta.randomPrefixLength"},
+    {"delta.randomPrefixLength", Takes::PositiveInt},
     {"delta.randomizeFilePrefixes", Takes::Flag},
     {"delta.requireCheckpointProtectionBeforeVersion"},
-    {"delta.rowTracking.materializedRowCommitVersionColumnName"},
-    {"delta.rowTracking.materializedRowIdColumnName"},
+    {"delta.rowTracking.materializedRowCommitVersionColumnName", Takes::Nothing},
+    {"delta.rowTracking.materializedRowIdColumnName", Takes::Nothing},
     {"delta.rowTrackingSuspended", Takes::Flag},
     {"delta.sampleRetentionDuration", Takes::Interval},
     {"delta.setTransactionRetentionDuration", Takes::Interval},
-    {"delta.targetFileSize"},
-    {"delta.tuneFileSizesForRewrites"},
     {"delta.universalFormat.enabledFormats"},
 };
 
@@ -81,10 +93,17 @@ bool startsWithIgnoreCase(std::string_view text, std::string_view front) {
   return text.size() >= front.size() && equalsIgnoreCase(text.substr(0, front.size()), front);
 }
 
-bool isPositiveNumber(std::string_view text) {
-  int64_t value = 0;
+// Whether the text is an INT not below `least`.
+bool isInt(std::string_view text, int32_t least) {
+  int32_t value = 0;
+  if (text.starts_with('+')) text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value > 0;
+  return error == std::errc() && end == text.data() + text.size() && value >= least;
+}
+
+bool isOneOf(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return equalsIgnoreCase(text, word); });
 }
 
 [[noreturn]] void throwRefused(std::string_view name, std::string_view value, std::string_view takes) {
@@ -93,6 +112,65 @@ bool isPositiveNumber(std::string_view text) {
               "The table's property " + std::string(name) + " takes " + std::string(takes) + ", not '" +
                   std::string(value) + "'.",
               {{"change", change}});
+}
+
+void checkInterval(std::string_view name, std::string_view value) {
+  if (value.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    throw Error("DELTA_INVALID_CALENDAR_INTERVAL_EMPTY",
+                "The table's property " + std::string(name) + " takes an interval (interval 30 days).", {});
+  }
+  const auto milliseconds = parseRetentionMs(value);
+  if (milliseconds && *milliseconds >= 0) return;
+  if (milliseconds || countsMonths(value))
+    throwRefused(name, value,
+                 "an interval that is not negative, without months and years (interval 30 days)");
+  throw Error("DELTA_INVALID_INTERVAL",
+              "The table's property " + std::string(name) +
+                  " takes an interval of weeks, days, hours, minutes and seconds (interval 30 days), not '" +
+                  std::string(value) + "'.",
+              {{"interval", std::string(value)}});
+}
+
+// Tables of Databricks may have been made with others, which writers obey.
+void checkIsolation(std::string_view name, std::string_view value) {
+  if (equalsIgnoreCase(value, "Serializable")) return;
+  if (isOneOf(value, {"WriteSerializable", "SnapshotIsolation"})) throwRefused(name, value, "Serializable");
+  throw Error(
+      "DELTA_INVALID_ISOLATION_LEVEL",
+      "The table's property " + std::string(name) + " takes Serializable, not '" + std::string(value) + "'.",
+      {{"isolationLevel", std::string(value)}});
+}
+
+void checkValue(Takes takes, std::string_view name, std::string_view value) {
+  const auto require = [&](bool holds, std::string_view what) {
+    if (!holds) throwRefused(name, value, what);
+  };
+  switch (takes) {
+    case Takes::Any:
+      return;
+    case Takes::Nothing:
+      throw Error("DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
+                  "The table's property " + std::string(name) + " is Delta's own: it cannot be set.",
+                  {{"prop", std::string(name)}});
+    case Takes::Flag:
+      return require(isOneOf(value, {"true", "false"}), "true or false");
+    case Takes::Interval:
+      return checkInterval(name, value);
+    case Takes::PositiveInt:
+      return require(isInt(value, 1), "a number above 0");
+    case Takes::NumColumns:
+      return require(isInt(value, -1), "a number of columns, or -1 for all of them");
+    case Takes::Columns:
+      return require(parseColumnList(value).has_value(), "names of columns, with commas between them");
+    case Takes::Policy:
+      return require(isOneOf(value, {"classic", "v2"}), "classic or v2");
+    case Takes::Isolation:
+      return checkIsolation(name, value);
+    case Takes::Codec:
+      return require(isOneOf(value, {"none", "uncompressed", "snappy", "gzip", "lzo", "brotli", "lz4",
+                                     "lz4_raw", "zstd"}),
+                     "snappy, zstd, gzip, lz4, lz4_raw, brotli, lzo or uncompressed");
+  }
 }
 
 }  // namespace
@@ -120,29 +198,7 @@ void checkTableProperty(std::string_view name, std::string_view value, bool allo
         {{"config", std::string(name)},
          {"disableCheckConfig", "spark.databricks.delta.allowArbitraryProperties.enabled"}});
   }
-  switch (property->takes) {
-    case Takes::Any:
-      return;
-    case Takes::Flag:
-      if (!equalsIgnoreCase(value, "true") && !equalsIgnoreCase(value, "false"))
-        throwRefused(name, value, "true or false");
-      return;
-    case Takes::PositiveNumber:
-      if (!isPositiveNumber(value)) throwRefused(name, value, "a number above 0");
-      return;
-    case Takes::Policy:
-      if (!equalsIgnoreCase(value, "classic") && !equalsIgnoreCase(value, "v2"))
-        throwRefused(name, value, "classic or v2");
-      return;
-    case Takes::Interval:
-      if (parseRetentionMs(value)) return;
-      throw Error("DELTA_INVALID_INTERVAL",
-                  "The table's property " + std::string(name) +
-                      " takes an interval of weeks, days, hours, minutes and "
-                      "seconds (interval 30 days), not '" +
-                      std::string(value) + "'.",
-                  {{"interval", std::string(value)}});
-  }
+  checkValue(property->takes, name, value);
 }
 
 }  // namespace thalweg::delta

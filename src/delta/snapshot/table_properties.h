@@ -14,9 +14,11 @@ bool isTableProperty(std::string_view name);
 std::string tablePropertyName(std::string_view name);
 
 // For a property that a user sets, under its name in the log: throws Error DELTA_UNKNOWN_CONFIGURATION where
-// the name begins with "delta." and is none (unless `allowUnknown`), DELTA_INVALID_INTERVAL and
-// UNSUPPORTED_TABLE_CHANGE where it does not take the value. Features and constraints have names of their
-// own, and are passed over.
+// the name begins with "delta." and is none (unless `allowUnknown`), DELTA_CANNOT_MODIFY_TABLE_PROPERTY for
+// one that Delta sets, DELTA_INVALID_INTERVAL, DELTA_INVALID_CALENDAR_INTERVAL_EMPTY,
+// DELTA_INVALID_ISOLATION_LEVEL and UNSUPPORTED_TABLE_CHANGE where it does not take the value. Features and
+// constraints have names of their own, and are passed over; whether columns are the table's,
+// checkStatisticsColumns says (delta/files/statistics_columns.h).
 void checkTableProperty(std::string_view name, std::string_view value, bool allowUnknown);
 
 }  // namespace thalweg::delta

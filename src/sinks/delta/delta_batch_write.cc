@@ -120,7 +120,8 @@ std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> 
   DeltaWriteRequest request;
   request.schema = std::move(schema);
   request.overwrite = snapshot != nullptr;
-  request.newTable = {creation.comment, creation.properties, creation.clusterBy, creation.declared};
+  request.newTable = {creation.comment, creation.properties, creation.declared};
+  options.clusterBy = creation.clusterBy;
   std::vector<std::string> clusterBy;
   for (const auto& path : creation.clusterBy) clusterBy.push_back(fmt::format("{}", fmt::join(path, ".")));
   std::map<std::string, std::string> shown = creation.properties;
