@@ -9,6 +9,7 @@
 #include "commands/table_target.h"
 #include "commands/table_write.h"
 #include "common/error.h"
+#include "delta/snapshot/table_properties.h"
 #include "types/ddl.h"
 #include "types/schema_json.h"
 
@@ -49,6 +50,7 @@ std::map<std::string, std::string> checkedProperties(const NewTable& table, Comm
   std::map<std::string, std::string> properties;
   for (const auto& [given, value] : table.properties)
     properties[checkedPropertyName(given, value, session)] = value;
+  delta::checkRetentions(properties);
   return properties;
 }
 

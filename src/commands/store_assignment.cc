@@ -215,7 +215,8 @@ class AssignedWrite final : public BatchWrite {
 
 }  // namespace
 
-ColumnAssignment assignByPosition(const Schema& columns, const Schema& data, const std::string& table) {
+ColumnAssignment assignByPosition(const Schema& columns, const Schema& data, const std::string& table,
+                                  bool addsColumns) {
   const size_t wanted = columns.fields().size();
   const size_t given = data.fields().size();
   if (given < wanted) {
@@ -228,14 +229,17 @@ ColumnAssignment assignByPosition(const Schema& columns, const Schema& data, con
                  {"numColumns", std::to_string(wanted)},
                  {"insertColumns", std::to_string(given)}});
   }
-  if (given > wanted) {
+  if (given > wanted && !addsColumns) {
     throw Error(
         "DELTA_METADATA_MISMATCH",
         fmt::format("The table {} has {} columns, and the rows to insert have {}.", table, wanted, given));
   }
   ColumnAssignment assignment;
-  for (size_t i = 0; i < wanted; ++i) assignment.source.push_back(static_cast<int>(i));
-  assignment.written = DataType::structOf(columns.fields());
+  for (size_t i = 0; i < given; ++i) assignment.source.push_back(static_cast<int>(i));
+  std::vector<StructField> written = columns.fields();
+  written.insert(written.end(), data.fields().begin() + static_cast<std::ptrdiff_t>(wanted),
+                 data.fields().end());
+  assignment.written = DataType::structOf(std::move(written));
   assignment.nestedByName = goesByName(columns, data);
   return assignment;
 }

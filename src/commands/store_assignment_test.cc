@@ -34,6 +34,8 @@ TEST(AssignByPosition, wantsAsManyColumns) {
               assignByPosition(*kTable, *ints({"a", "b", "c", "d"}), "t");
             }),
             "DELTA_METADATA_MISMATCH");
+  EXPECT_EQ(written(assignByPosition(*kTable, *ints({"a", "b", "c", "d"}), "t", /*addsColumns=*/true)),
+            "id<-0 p<-1 n<-2 d<-3 ");
 }
 
 TEST(AssignByName, ignoresCaseAndLeavesOtherColumnsToTheFormat) {

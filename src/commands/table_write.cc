@@ -80,8 +80,9 @@ void insertAssigned(const TableWrite& write, CommandSession& session, Assign ass
   const TableTarget target = requireTable(write.table, session, "INSERT");
   const TableColumns columns = columnsOf(target, session);
   const SchemaPtr data = schemaOf(*write.rows);
-  ColumnAssignment assignment = assign(*columns.schema, *data, target.shownName());
-  if (columns.widens && mergesSchema(write, session)) takeWiderTypes(*data, &assignment);
+  const bool merges = mergesSchema(write, session);
+  ColumnAssignment assignment = assign(*columns.schema, *data, target.shownName(), merges);
+  if (columns.widens && merges) takeWiderTypes(*data, &assignment);
   auto sink = beginWrite(target, write, assignment.written, *columns.schema, session);
   const auto assigned =
       withStoreAssignment(std::move(sink), data, std::move(assignment), session.batchContext());
@@ -175,23 +176,24 @@ void insertByPosition(const TableWrite& write, CommandSession& session) {
 }
 
 void insertByName(const TableWrite& write, CommandSession& session) {
-  insertAssigned(write, session, [](const Schema& columns, const Schema& data, const std::string&) {
+  insertAssigned(write, session, [](const Schema& columns, const Schema& data, const std::string&, bool) {
     return assignByName(columns, data);
   });
 }
 
 void insertIntoList(const TableWrite& write, const std::vector<std::string>& list, CommandSession& session) {
-  insertAssigned(write, session, [&](const Schema& columns, const Schema& data, const std::string& table) {
-    ColumnAssignment assignment = assignToList(columns, data, list, table);
-    for (const StructField& column : columns.fields()) {
-      const bool given = assignment.written->fieldIndex(column.name, /*caseSensitive=*/false) >= 0;
-      if (given || column.nullable || delta::isFilledIn(column)) continue;
-      throw Error("DELTA_INSERT_COLUMN_MISMATCH",
-                  "The list of columns lacks " + quotedName({column.name}) + ", which must not be null.",
-                  {{"columnName", column.name}});
-    }
-    return assignment;
-  });
+  insertAssigned(
+      write, session, [&](const Schema& columns, const Schema& data, const std::string& table, bool) {
+        ColumnAssignment assignment = assignToList(columns, data, list, table);
+        for (const StructField& column : columns.fields()) {
+          const bool given = assignment.written->fieldIndex(column.name, /*caseSensitive=*/false) >= 0;
+          if (given || column.nullable || delta::isFilledIn(column)) continue;
+          throw Error("DELTA_INSERT_COLUMN_MISMATCH",
+                      "The list of columns lacks " + quotedName({column.name}) + ", which must not be null.",
+                      {{"columnName", column.name}});
+        }
+        return assignment;
+      });
 }
 
 void saveAsTable(const TableSave& save, CommandSession& session) {

@@ -164,6 +164,8 @@ void Session::writeTable(const proto::WriteOperation& operation, StatementSessio
                   {{"tableName", operation.table().table_name()}});
     }
     save.write.overwrite = save.mode == SaveMode::Overwrite;
+    // As in Spark, only the session's setting lets insertInto() change a schema.
+    save.write.options.erase("mergeSchema");
     return insertByPosition(save.write, session);
   }
   save.provider = operation.has_source() && !operation.source().empty() ? operation.source() : setting("spark.sql.sources.default");

@@ -64,7 +64,7 @@ constexpr Feature kFeatures[] = {
     {"timestampNtz", true, 0, 0, true, true,
      [](const Metadata& m) { return containsType(*m.schema(), TypeId::TimestampNtz); }, true},
     {"variantType", true, 0, 0, true, false,
-     [](const Metadata& m) { return containsType(*m.schema(), TypeId::Variant); }, true},
+     [](const Metadata& m) { return containsType(*m.schema(), TypeId::Variant); }},
     {"v2Checkpoint", true, 0, 0, true, true,
      [](const Metadata& m) {
        const auto policy = tableProperty(m, kCheckpointPolicy);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <initializer_list>
 #include <iterator>
+#include <limits>
 
 #include "common/error.h"
 #include "common/options.h"
@@ -21,11 +22,17 @@ enum class Takes {
   Flag,
   Interval,
   PositiveInt,
+  NaturalInt,
+  NaturalLong,
+  Long,
   NumColumns,
   Columns,
   Policy,
   Isolation,
-  Codec
+  Codec,
+  FileVersion,
+  ReaderVersion,
+  WriterVersion
 };
 
 struct Property {
@@ -49,7 +56,7 @@ constexpr Property kProperties[] = {
     {"delta.compatibility.symlinkFormatManifest.enabled", Takes::Flag},
     {"delta.dataSkippingNumIndexedCols", Takes::NumColumns},
     {"delta.dataSkippingStatsColumns", Takes::Columns},
-    {"delta.dataSkippingStringPrefixLength"},
+    {"delta.dataSkippingStringPrefixLength", Takes::NaturalInt},
     {"delta.deletedFileRetentionDuration", Takes::Interval},
     {"delta.dropFeatureTruncateHistory.retentionDuration", Takes::Interval},
     {"delta.enableChangeDataFeed", Takes::Flag},
@@ -63,19 +70,17 @@ constexpr Property kProperties[] = {
     {"delta.enableRowTracking", Takes::Flag},
     {"delta.enableTypeWidening", Takes::Flag},
     {"delta.enableVariantShredding", Takes::Flag},
-    {"delta.inCommitTimestampEnablementTimestamp", Takes::Nothing},
-    {"delta.inCommitTimestampEnablementVersion", Takes::Nothing},
+    {"delta.inCommitTimestampEnablementTimestamp", Takes::Long},
+    {"delta.inCommitTimestampEnablementVersion", Takes::Long},
     {"delta.isolationLevel", Takes::Isolation},
     {"delta.logRetentionDuration", Takes::Interval},
-    {"delta.minReaderVersion"},
-    {"delta.minWriterVersion"},
+    {"delta.minReaderVersion", Takes::ReaderVersion},
+    {"delta.minWriterVersion", Takes::WriterVersion},
     {"delta.parquet.compression.codec", Takes::Codec},
-    {"delta.parquet.format.version"},
+    {"delta.parquet.format.version", Takes::FileVersion},
     {"delta.randomPrefixLength", Takes::PositiveInt},
     {"delta.randomizeFilePrefixes", Takes::Flag},
-    {"delta.requireCheckpointProtectionBeforeVersion"},
-    {"delta.rowTracking.materializedRowCommitVersionColumnName", Takes::Nothing},
-    {"delta.rowTracking.materializedRowIdColumnName", Takes::Nothing},
+    {"delta.requireCheckpointProtectionBeforeVersion", Takes::NaturalLong},
     {"delta.rowTrackingSuspended", Takes::Flag},
     {"delta.sampleRetentionDuration", Takes::Interval},
     {"delta.setTransactionRetentionDuration", Takes::Interval},
@@ -93,12 +98,21 @@ bool startsWithIgnoreCase(std::string_view text, std::string_view front) {
   return text.size() >= front.size() && equalsIgnoreCase(text.substr(0, front.size()), front);
 }
 
-// Whether the text is an INT not below `least`.
-bool isInt(std::string_view text, int32_t least) {
-  int32_t value = 0;
+// Whether the text is a number of this type not below `least`.
+template <typename Number>
+bool isNumber(std::string_view text, Number least) {
+  Number value = 0;
   if (text.starts_with('+')) text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && value >= least;
+}
+
+// "2.12.0": of Parquet's versions 1 and 2.
+bool isFileVersion(std::string_view text) {
+  if (!text.starts_with("1.") && !text.starts_with("2.")) return false;
+  const size_t dot = text.find('.', 2);
+  return dot != std::string_view::npos && isNumber<uint32_t>(text.substr(2, dot - 2), 0) &&
+         isNumber<uint32_t>(text.substr(dot + 1), 0);
 }
 
 bool isOneOf(std::string_view text, std::initializer_list<std::string_view> words) {
@@ -157,19 +171,31 @@ void checkValue(Takes takes, std::string_view name, std::string_view value) {
     case Takes::Interval:
       return checkInterval(name, value);
     case Takes::PositiveInt:
-      return require(isInt(value, 1), "a number above 0");
+      return require(isNumber<int32_t>(value, 1), "a number above 0");
+    case Takes::NaturalInt:
+      return require(isNumber<int32_t>(value, 0), "a number, 0 or more");
+    case Takes::NaturalLong:
+      return require(isNumber<int64_t>(value, 0), "a number, 0 or more");
+    case Takes::Long:
+      return require(isNumber<int64_t>(value, std::numeric_limits<int64_t>::min()), "a number");
     case Takes::NumColumns:
-      return require(isInt(value, -1), "a number of columns, or -1 for all of them");
+      return require(isNumber<int32_t>(value, -1), "a number of columns, or -1 for all of them");
     case Takes::Columns:
       return require(parseColumnList(value).has_value(), "names of columns, with commas between them");
     case Takes::Policy:
-      return require(isOneOf(value, {"classic", "v2"}), "classic or v2");
+      return require(value == "classic" || value == "v2", "classic or v2");
     case Takes::Isolation:
       return checkIsolation(name, value);
     case Takes::Codec:
-      return require(isOneOf(value, {"none", "uncompressed", "snappy", "gzip", "lzo", "brotli", "lz4",
-                                     "lz4_raw", "zstd"}),
-                     "snappy, zstd, gzip, lz4, lz4_raw, brotli, lzo or uncompressed");
+      return require(
+          isOneOf(value, {"none", "uncompressed", "snappy", "gzip", "brotli", "lz4", "lz4_raw", "zstd"}),
+          "snappy, zstd, gzip, lz4, lz4_raw, brotli or uncompressed");
+    case Takes::FileVersion:
+      return require(isFileVersion(value), "a version of Parquet's format (2.12.0)");
+    case Takes::ReaderVersion:
+      return require(value.size() == 1 && value[0] >= '1' && value[0] <= '3', "1, 2 or 3");
+    case Takes::WriterVersion:
+      return require(value.size() == 1 && value[0] >= '1' && value[0] <= '7', "1 to 7");
   }
 }
 
@@ -177,6 +203,15 @@ void checkValue(Takes takes, std::string_view name, std::string_view value) {
 
 bool isTableProperty(std::string_view name) {
   return findProperty(name) != nullptr;
+}
+
+bool isOfOneTable(std::string_view name) {
+  for (const std::string_view front :
+       {std::string_view("delta.columnMapping.maxColumnId"), std::string_view("delta.rowTracking."),
+        std::string_view("delta.inCommitTimestampEnablement"), kCheckpointProtection}) {
+    if (startsWithIgnoreCase(name, front)) return true;
+  }
+  return false;
 }
 
 std::string tablePropertyName(std::string_view name) {
@@ -199,6 +234,19 @@ void checkTableProperty(std::string_view name, std::string_view value, bool allo
          {"disableCheckConfig", "spark.databricks.delta.allowArbitraryProperties.enabled"}});
   }
   checkValue(property->takes, name, value);
+}
+
+void checkRetentions(const std::map<std::string, std::string>& properties) {
+  const std::string log(kLogRetention);
+  const std::string deleted = "delta.deletedFileRetentionDuration";
+  if (!properties.contains(log) && !properties.contains(deleted)) return;
+  Metadata said;
+  said.configuration = properties;
+  if (logRetentionMs(said) >= deletedFileRetentionMs(said)) return;
+  throwRefused(log, tableProperty(said, log).value_or("its default, 30 days"),
+               "no shorter interval than " + deleted + " (" +
+                   tableProperty(said, deleted).value_or("its default, 7 days") +
+                   "; say both in one statement)");
 }
 
 }  // namespace thalweg::delta
