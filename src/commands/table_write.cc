@@ -117,16 +117,6 @@ bool pathHasTable(const sql::Name& name, CommandSession& session) {
   return session.deltaLog(session.formats().fileSystems().resolve(name[1]))->update() != nullptr;
 }
 
-void overwriteTable(const TableSave& save, CommandSession& session) {
-  TableWrite write = save.write;
-  write.overwrite = true;
-  const TableTarget target = requireTable(write.table, session, "INSERT");
-  // As for a path, an overwrite's rows are not cast: the schema is held up, or replaced (overwriteSchema).
-  const SchemaPtr table = columnsOf(target, session).schema;
-  const auto sink = beginWrite(target, write, schemaOf(*write.rows), *table, session);
-  session.run(write.rows, *sink);
-}
-
 void makeTable(const TableSave& save, CommandSession& session) {
   NewTable table;
   table.name = save.write.table;
@@ -181,6 +171,30 @@ void insertByName(const TableWrite& write, CommandSession& session) {
   });
 }
 
+void writeByName(const TableWrite& write, CommandSession& session) {
+  const auto refuseView = [](const std::string& name) {
+    throw Error("VIEW_WRITE_NOT_ALLOWED", name + " is a view: rows go into tables.", {{"name", name}});
+  };
+  if (findTemporaryView(write.table, session)) refuseView(quotedName(write.table));
+  const auto entry = isPathName(write.table) ? std::nullopt : findEntry(write.table, session);
+  if (entry && entry->isView()) refuseView(entry->name.quoted());
+  if (entry && !isDeltaProvider(entry->provider)) {
+    throw Error("_LEGACY_ERROR_TEMP_1012",
+                "writeTo() writes into Delta tables, and " + entry->name.quoted() + " is one of " +
+                    entry->provider + ".",
+                {{"identifier", entry->name.quoted()}});
+  }
+  insertByName(write, session);
+}
+
+void overwriteTable(TableWrite write, CommandSession& session) {
+  write.overwrite = true;
+  const TableTarget target = requireTable(write.table, session, "INSERT");
+  const SchemaPtr table = columnsOf(target, session).schema;
+  const auto sink = beginWrite(target, write, schemaOf(*write.rows), *table, session);
+  session.run(write.rows, *sink);
+}
+
 void insertIntoList(const TableWrite& write, const std::vector<std::string>& list, CommandSession& session) {
   insertAssigned(
       write, session, [&](const Schema& columns, const Schema& data, const std::string& table, bool) {
@@ -210,7 +224,7 @@ void saveAsTable(const TableSave& save, CommandSession& session) {
     if (existing == Existing::Done) return;
     if (existing == Existing::None) return makeTable(save, session);
   }
-  if (save.mode == SaveMode::Overwrite) return overwriteTable(save, session);
+  if (save.mode == SaveMode::Overwrite) return overwriteTable(save.write, session);
   insertByName(save.write, session);
 }
 

@@ -40,6 +40,12 @@ std::optional<int64_t> versionReadOf(const LogicalNode& rows, const std::string&
 void insertByPosition(const TableWrite& write, CommandSession& session);
 // Column by name: INSERT BY NAME, writeTo().append(), saveAsTable in mode append.
 void insertByName(const TableWrite& write, CommandSession& session);
+// DataFrame.writeTo(): as insertByName. Also throws Error VIEW_WRITE_NOT_ALLOWED, and _LEGACY_ERROR_TEMP_1012
+// for a table of another format than Delta.
+void writeByName(const TableWrite& write, CommandSession& session);
+// Rows in place of a table's, or of those that the options name. As for a path, they are not cast: the schema
+// is held up, or changed as the options say.
+void overwriteTable(TableWrite write, CommandSession& session);
 // Into the columns of a list.
 void insertIntoList(const TableWrite& write, const std::vector<std::string>& columns,
                     CommandSession& session);

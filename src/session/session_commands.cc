@@ -178,15 +178,15 @@ void Session::writeTo(const proto::WriteOperationV2& operation, StatementSession
   if (operation.with_schema_evolution()) write.options.set("mergeSchema", "true");
   using Mode = proto::WriteOperationV2;
   switch (operation.mode()) {
-    case Mode::MODE_APPEND: return insertByName(write, session);
+    case Mode::MODE_APPEND: return writeByName(write, session);
     case Mode::MODE_OVERWRITE:
       write.overwrite = true;
       write.replaced = std::make_shared<proto::Expression>(operation.overwrite_condition());
-      return insertByName(write, session);
+      return writeByName(write, session);
     case Mode::MODE_OVERWRITE_PARTITIONS:
       write.overwrite = true;
       write.options.set("partitionOverwriteMode", "dynamic");
-      return insertByName(write, session);
+      return writeByName(write, session);
     default: break;
   }
   NewTable table;
