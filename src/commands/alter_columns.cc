@@ -148,6 +148,14 @@ class ColumnChange {
         const StructField& there = schema_->fields()[static_cast<size_t>(index)];
         if (!equals(*there.type, *field.type))
           throw unsupported("REPLACE COLUMNS that changes the type of " + field.name);
+        if (hasBounds(column.bounds)) {
+          throw Error("DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP",
+                      "REPLACE COLUMNS keeps the length of the column " + field.name +
+                          ": declare it as STRING, and change the length by ALTER COLUMN … TYPE.",
+                      {{"details", field.name},
+                       {"oldSchema", schema_->simpleString()},
+                       {"newSchema", boundedSqlString(*field.type, column.bounds)}});
+        }
         const auto comment = metadataText(field.metadata, "comment");
         field = {field.name, there.type, there.nullable, withoutMetadataKey(there.metadata, "comment")};
         if (comment)

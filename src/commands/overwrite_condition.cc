@@ -118,8 +118,8 @@ class FilterText {
       const bool widens = inner.type()->isIntegral() && value.type()->isIntegral();
       return widens ? inner : value;
     }
-    const bool padded =
-        value.kind() == ExpressionKind::Call && static_cast<const Call&>(value).traits().name == "rpad";
+    const bool padded = value.kind() == ExpressionKind::Call && value.children().size() == 1 &&
+                        static_cast<const Call&>(value).traits().name == "rpad";
     return padded ? bare(*value.children()[0]) : value;
   }
 

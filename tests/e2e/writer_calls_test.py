@@ -212,6 +212,24 @@ def properties(spark, folder):
     assert condition(lambda: sql("ALTER TABLE pr ALTER COLUMN id TYPE VARCHAR(3)")) == "NOT_SUPPORTED_CHANGE_COLUMN"
 
 
+def features_and_lengths(spark, folder):
+    sql = spark.sql
+    features = lambda table: {row.key for row in sql(f"SHOW TBLPROPERTIES {table}").collect() if row.key.startswith("delta.feature.")}  # noqa: E731
+    sql("CREATE TABLE preview (id INT) USING delta TBLPROPERTIES ('delta.feature.typeWidening-preview' = 'supported', 'delta.enableTypeWidening' = 'true')")
+    assert features("preview") & {"delta.feature.typeWidening", "delta.feature.typeWidening-preview"} == {"delta.feature.typeWidening-preview"}
+    sql("INSERT INTO preview VALUES (1)")
+    sql("ALTER TABLE preview ALTER COLUMN id TYPE BIGINT")
+    sql("ALTER TABLE preview DROP FEATURE `typeWidening-preview`")
+    assert "delta.feature.typeWidening-preview" not in features("preview") and spark.table("preview").schema.simpleString() == "struct<id:bigint>"
+    sql("CREATE TABLE named (id INT, m MAP<STRING, STRUCT<`a b`: INT>>) USING delta TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    assert condition(lambda: sql("ALTER TABLE named DROP FEATURE columnMapping")) == "DELTA_INVALID_COLUMN_NAMES_WHEN_REMOVING_COLUMN_MAPPING"
+    sql("CREATE TABLE lengths (a CHAR(3), b VARCHAR(5), c INT) USING delta TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    for columns in ("a CHAR(3), b VARCHAR(5)", "a CHAR(4), b VARCHAR(9)", "a CHAR(2), b STRING"):
+        assert condition(lambda: sql(f"ALTER TABLE lengths REPLACE COLUMNS ({columns})")) == "DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP", columns
+    sql("ALTER TABLE lengths REPLACE COLUMNS (a STRING, b STRING)")
+    assert spark.table("lengths").schema["a"].metadata == {"__CHAR_VARCHAR_TYPE_STRING": "char(3)"}, "the length stays"
+
+
 def rows_over_files(spark, folder):
     files = lambda path: len(glob.glob(path + "/*.parquet"))  # noqa: E731
     spark.range(100).repartition(4).sortWithinPartitions(F.desc("id")).write.format("delta").save(f"{folder}/sorted")
@@ -233,7 +251,7 @@ def all_of_them(url, folder):
     spark = SparkSession.builder.remote(url).create()
     failed = []
     for check in (joins_of_padded_columns, overwrites_by_condition, rows_of_a_table_that_is_replaced, overwrites_of_partitions, clustered, evolution_widens, properties,
-                  rows_over_files):
+                  features_and_lengths, rows_over_files):
         try:
             check(spark, folder)
             print(f"{check.__name__}: as Spark", flush=True)

@@ -14,6 +14,7 @@
 #include "delta/maintain/compaction.h"
 #include "delta/modify/change_writer.h"
 #include "delta/snapshot/table_features.h"
+#include "types/column_metadata.h"
 
 namespace thalweg {
 namespace {

@@ -178,7 +178,7 @@ void DeltaWrite::settleNewSchema(delta::WriteSchemaOptions rules) {
   }
   delta::assignColumnMapping(&metadata_, delta::PhysicalNames::Generated);
   if (!snapshot_ || replacesTable) delta::checkStatisticsColumns(metadata_);
-  metadataChanged_ = !snapshot_ || replacesTable ||
+  metadataChanged_ = !snapshot_ || replacesTable || !options_.clusterBy.empty() ||
                      metadata_.schemaString != snapshot_->metadata().schemaString ||
                      metadata_.partitionColumns != snapshot_->metadata().partitionColumns;
   plan_ = delta::planWriteSchema(*metadata_.schema(), *request_.schema, rules);
@@ -186,21 +186,23 @@ void DeltaWrite::settleNewSchema(delta::WriteSchemaOptions rules) {
 
 void DeltaWrite::settlePartitioning(const delta::Metadata& table) const {
   if (!options_.partitionBy.empty() && !sameNames(options_.partitionBy, table.partitionColumns)) {
-    throw Error("DELTA_METADATA_MISMATCH",
-                fmt::format("The write is partitioned by [{}] and the table by [{}]. Leave partitionBy out, or "
-                            "name the table's columns.",
-                            fmt::join(options_.partitionBy, ", "), fmt::join(table.partitionColumns, ", ")));
+    throw Error(
+        "DELTA_METADATA_MISMATCH",
+        fmt::format("The write is partitioned by [{}] and the table by [{}]. Leave partitionBy out, or "
+                    "name the table's columns.",
+                    fmt::join(options_.partitionBy, ", "), fmt::join(table.partitionColumns, ", ")));
   }
   if (options_.clusterBy.empty()) return;
   const std::vector<std::string> given = dotted(options_.clusterBy);
   const std::vector<std::string> there = dotted(delta::clusteringColumns(*snapshot_));
   if (sameNames(given, there)) return;
-  throw Error("DELTA_CLUSTERING_COLUMNS_MISMATCH",
-              fmt::format("The write is clustered by [{}] and the table by [{}]. Leave clusterBy out, or name "
-                          "the table's columns.",
-                          fmt::join(given, ", "), fmt::join(there, ", ")),
-              {{"providedClusteringColumns", fmt::format("{}", fmt::join(given, ","))},
-               {"existingClusteringColumns", fmt::format("{}", fmt::join(there, ","))}});
+  throw Error(
+      "DELTA_CLUSTERING_COLUMNS_MISMATCH",
+      fmt::format("The write is clustered by [{}] and the table by [{}]. Leave clusterBy out, or name "
+                  "the table's columns.",
+                  fmt::join(given, ", "), fmt::join(there, ", ")),
+      {{"providedClusteringColumns", fmt::format("{}", fmt::join(given, ","))},
+       {"existingClusteringColumns", fmt::format("{}", fmt::join(there, ","))}});
 }
 
 void DeltaWrite::setClustering(delta::Transaction& transaction) const {
