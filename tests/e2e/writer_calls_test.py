@@ -161,10 +161,13 @@ def evolution_widens(spark, folder):
     make("w1", "id INT, s STRING")
     sql("INSERT WITH SCHEMA EVOLUTION INTO w1 SELECT 5000000000L id, 'b' s")
     assert schema("w1") == "struct<id:bigint,s:string>"
-    sql("INSERT WITH SCHEMA EVOLUTION INTO w1 SELECT 1 id, 'b' s, 7 AS y")
-    assert schema("w1") == "struct<id:bigint,s:string,y:int>"
-    sql("INSERT WITH SCHEMA EVOLUTION INTO w1 BY NAME SELECT 5000000000L y, 1.5D x")
-    assert schema("w1") == "struct<id:bigint,s:string,y:bigint,x:double>"
+    make("w6", "id INT, s STRING")
+    sql("INSERT WITH SCHEMA EVOLUTION INTO w6 BY NAME SELECT 5000000000L id, 'b' s, 1.5D x")
+    assert schema("w6") == "struct<id:bigint,s:string,x:double>"
+    sql("INSERT WITH SCHEMA EVOLUTION INTO w6 SELECT 5000000000L id, 'b' s, 1.5D x, 7 AS y")
+    assert schema("w6") == "struct<id:bigint,s:string,x:double,y:int>"
+    sql("INSERT WITH SCHEMA EVOLUTION INTO w6 (s, id) SELECT 'b', 3")
+    assert condition(lambda: sql("INSERT WITH SCHEMA EVOLUTION INTO w6 (s, id, zz) SELECT 'b', 3, 4")) == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
     make("w2", "id INT, s STRING")
     wide = sql("SELECT 5000000000L id, 'b' s")
     assert condition(wide.writeTo("w2").append) == "CAST_OVERFLOW_IN_TABLE_INSERT"
