@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands/column_type_change.h"
+#include "commands/identity_sync.h"
 #include "commands/metadata_change.h"
 #include "commands/schema_fields.h"
 #include "commands/sql_evaluator.h"
@@ -15,7 +16,6 @@
 #include "delta/files/dependent_rules.h"
 #include "delta/files/row_rules.h"
 #include "delta/files/schema_enforcement.h"
-#include "delta/scan/value_bounds.h"
 #include "delta/snapshot/clustering.h"
 #include "delta/snapshot/table_features.h"
 #include "delta/snapshot/type_widening.h"
@@ -148,6 +148,14 @@ class ColumnChange {
         const StructField& there = schema_->fields()[static_cast<size_t>(index)];
         if (!equals(*there.type, *field.type))
           throw unsupported("REPLACE COLUMNS that changes the type of " + field.name);
+        if (hasBounds(column.bounds)) {
+          throw Error("DELTA_UNSUPPORTED_ALTER_TABLE_REPLACE_COL_OP",
+                      "REPLACE COLUMNS keeps the length of the column " + field.name +
+                          ": declare it as STRING, and change the length by ALTER COLUMN … TYPE.",
+                      {{"details", field.name},
+                       {"oldSchema", schema_->simpleString()},
+                       {"newSchema", boundedSqlString(*field.type, column.bounds)}});
+        }
         const auto comment = metadataText(field.metadata, "comment");
         field = {field.name, there.type, there.nullable, withoutMetadataKey(there.metadata, "comment")};
         if (comment)
@@ -293,33 +301,6 @@ class ColumnChange {
                                       toJsonText(nlohmann::json(*statement_.setDefault)));
   }
 
-  // By the value that is furthest in the table, which the statistics of its files tell.
-  void syncIdentity(StructField* field) const {
-    if (!delta::isIdentity(*field)) {
-      throw Error("DELTA_IDENTITY_COLUMNS_ALTER_NON_IDENTITY_COLUMN",
-                  "The column " + field->name + " is no identity column.", {});
-    }
-    const int64_t step = metadataNumber(field->metadata, delta::kIdentityStep).value_or(1);
-    const SchemaPtr physical =
-        delta::physicalSchema(snapshot_->schema(), delta::columnMappingMode(snapshot_->metadata()));
-    const auto index =
-        static_cast<size_t>(snapshot_->schema()->fieldIndex(field->name, /*caseSensitive=*/false));
-    std::optional<int64_t> furthest;
-    snapshot_->files().forEachLive([&](const delta::FileRecord& record) {
-      const delta::AddFile file = record.toAdd();
-      const auto bounds = delta::StatisticsView(file.stats.value_or(""))
-                              .boundsOf({physical->fields()[index].name}, *field->type);
-      if (bounds.allNull()) return;
-      const auto* value = std::get_if<int64_t>(step > 0 ? &bounds.max : &bounds.min);
-      if (!value) throw unsupported("SYNC IDENTITY of a table with files without statistics of the column");
-      if (!furthest || (step > 0 ? *value > *furthest : *value < *furthest)) furthest = *value;
-    });
-    const auto mark = furthest ? delta::identityMarkAfter(*field, *furthest) : std::nullopt;
-    if (mark)
-      field->metadata =
-          withMetadataKey(field->metadata, delta::kIdentityHighWaterMark, std::to_string(*mark));
-  }
-
   void change(StructField* field, const sql::Name& path) {
     if (statement_.newType) {
       checkBounds(*field, path);
@@ -337,7 +318,7 @@ class ColumnChange {
     if (statement_.setDefault) setDefault(field);
     if (statement_.dropDefault) field->metadata = withoutMetadataKey(field->metadata, delta::kCurrentDefault);
     if (!statement_.syncIdentity) return;
-    syncIdentity(field);
+    syncIdentity(*snapshot_, field);
     change_.readsTable = true;
     change_.operation.tags.emplace_back("delta.identity.schemaUpdate", "true");
   }
@@ -357,6 +338,11 @@ class ColumnChange {
     change_.operation.parameters = {{"column", delta::jsonText(toJsonText(column))}};
   }
 
+  std::string boundedType() const {
+    return hasBounds(statement_.newBounds) ? boundedSqlString(*statement_.newType, statement_.newBounds)
+                                           : std::string();
+  }
+
   void alter() {
     const sql::Name& path = statement_.columnNames[0];
     nlohmann::ordered_json said;
@@ -364,7 +350,7 @@ class ColumnChange {
       schema_ =
           withWiderType(schema_, path, statement_.newType,
                         {target_.shownName(), delta::tableFlag(change_.metadata, delta::kEnableTypeWidening),
-                         [&] { refuseDependents(path); }});
+                         [&] { refuseDependents(path); }, boundedType()});
       if (!hasField(*schema_, path)) {
         if (hasBounds(statement_.newBounds)) throw unsupported("ALTER COLUMN with a length of what lies in an array or a map");
         return sayChanged(elementJson(path));
@@ -401,27 +387,6 @@ class ColumnChange {
 
 void alterColumns(const sql::AlterTable& statement, CommandSession& session) {
   ColumnChange(statement, session).run();
-}
-
-void alterClustering(const sql::AlterTable& statement, CommandSession& session) {
-  const auto log =
-      requireDelta(requireTable(statement.table, session, "ALTER TABLE CLUSTER BY"), session, "ALTER TABLE");
-  const delta::SnapshotPtr snapshot = log->require();
-  if (!snapshot->partitionColumns().empty()) {
-    throw Error("DELTA_ALTER_TABLE_CLUSTER_BY_ON_PARTITIONED_TABLE_NOT_ALLOWED",
-                "A table that is partitioned cannot be clustered too.", {});
-  }
-  const auto shown = [](const std::vector<std::vector<std::string>>& columns) {
-    std::vector<std::string> names;
-    for (const auto& column : columns) names.push_back(dotted(column));
-    return delta::jsonText(fmt::format("{}", fmt::join(names, ",")));
-  };
-  MetadataChange change{snapshot->metadata(), {}, {"clustering", "domainMetadata"}};
-  change.domain = delta::clusteringDomain(snapshot->metadata(), statement.columnNames);
-  change.operation.name = "CLUSTER BY";
-  change.operation.parameters = {{"oldClusteringColumns", shown(delta::clusteringColumns(*snapshot))},
-                                 {"newClusteringColumns", shown(statement.columnNames)}};
-  commitMetadata(log, snapshot, std::move(change));
 }
 
 }  // namespace thalweg

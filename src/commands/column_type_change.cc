@@ -36,12 +36,13 @@ Error nestedTypeError(const DataType& from, const sql::Name& path, const std::st
 }
 
 Error typeChangeError(const DataType& from, const DataType& to, const sql::Name& path,
-                      const std::string& table) {
-  if (from.isNested()) return nestedTypeError(from, path, table);
+                      const TypeChangeRules& rules) {
+  const std::string& table = rules.table;
+  if (from.isNested() || to.isNested()) return nestedTypeError(from.isNested() ? from : to, path, table);
   const std::string text = "The type of column " + dotted(path) + " cannot be changed from " +
                            from.sqlString() + " to " + to.sqlString();
   const bool needsWidening = delta::isSupportedTypeChange(from, to);
-  if (needsWidening || canUpCast(from, to)) {
+  if (rules.boundedType.empty() && (needsWidening || canUpCast(from, to))) {
     const char* advice = ": SET TBLPROPERTIES ('delta.enableTypeWidening' = 'true') first.";
     return Error("DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP", text + (needsWidening ? advice : "."),
                  {{"fieldPath", dotted(path)}, {"oldField", from.sqlString()}, {"newField", to.sqlString()}});
@@ -51,7 +52,7 @@ Error typeChangeError(const DataType& from, const DataType& to, const sql::Name&
                 {"originName", quotedName(path)},
                 {"originType", "\"" + from.sqlString() + "\""},
                 {"newName", quotedName(path)},
-                {"newType", "\"" + to.sqlString() + "\""}});
+                {"newType", "\"" + (rules.boundedType.empty() ? to.sqlString() : rules.boundedType) + "\""}});
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ SchemaPtr withWiderType(const SchemaPtr& schema, const sql::Name& path, const Da
   return withChangedType(schema, path, [&](const DataTypePtr& from) {
     if (equals(*from, *to)) return from;
     if (!rules.widens || !delta::isSupportedTypeChange(*from, *to))
-      throw typeChangeError(*from, *to, path, rules.table);
+      throw typeChangeError(*from, *to, path, rules);
     rules.checkDependents();
     return to;
   });

@@ -14,6 +14,7 @@ struct TypeChangeRules {
   std::string table;                      // as messages name it
   bool widens = false;                    // the table's types may be widened
   std::function<void()> checkDependents;  // throws where something rests on the old type
+  std::string boundedType = {};           // the new type where the statement gives it a length: VARCHAR(3)
 };
 
 // The schema with the type `to` at the end of the path. Throws Error UNRESOLVED_COLUMN.WITH_SUGGESTION;

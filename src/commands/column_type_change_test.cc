@@ -39,6 +39,13 @@ TEST(ColumnTypeChange, IsRefusedUnderSparksConditions) {
   EXPECT_EQ(changed({"c"}, "DOUBLE"), "NOT_SUPPORTED_CHANGE_COLUMN");
   EXPECT_EQ(changed({"s"}, "STRUCT<x: DOUBLE>"), "CANNOT_UPDATE_FIELD.STRUCT_TYPE");
   EXPECT_EQ(changed({"a"}, "ARRAY<DOUBLE>"), "CANNOT_UPDATE_FIELD.ARRAY_TYPE");
+  EXPECT_EQ(changed({"i"}, "ARRAY<INT>"), "CANNOT_UPDATE_FIELD.ARRAY_TYPE");
+  EXPECT_EQ(changed({"i"}, "STRING"), "DELTA_UNSUPPORTED_ALTER_TABLE_CHANGE_COL_OP");
+  const SchemaPtr schema = parseSchemaDdl("i INT");
+  EXPECT_EQ(conditionOf([&] {
+              withWiderType(schema, {"i"}, stringType(), {"t", true, [] {}, "VARCHAR(3)"});
+            }),
+            "NOT_SUPPORTED_CHANGE_COLUMN");
   EXPECT_EQ(changed({"nope"}, "INT"), "UNRESOLVED_COLUMN.WITH_SUGGESTION");
 }
 

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/json_text.h"
 #include "delta/files/row_rules.h"
+#include "delta/snapshot/table_properties.h"
 #include "plan/analyze/row_changes.h"
 #include "types/char_varchar.h"
 #include "types/column_metadata.h"
@@ -130,8 +131,9 @@ void copyDeclaration(const sql::Name& source, NewTable* table, CommandSession& s
   table->columns = snapshot->schema();
   table->partitionedBy = snapshot->partitionColumns();
   table->comment = snapshot->metadata().description;
-  table->properties.insert(snapshot->metadata().configuration.begin(),
-                           snapshot->metadata().configuration.end());
+  for (const auto& property : snapshot->metadata().configuration) {
+    if (!delta::isOfOneTable(property.first)) table->properties.insert(property);
+  }
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "delta/checkpoint/checkpoint_writer.h"
 #include "delta/checkpoint/log_clean_up.h"
 #include "delta/log/log_segment.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 #include "delta/snapshot/table_properties.h"
 
@@ -99,12 +100,11 @@ void commitDowngrade(const RemovableFeature& feature, const DroppedFrom& table, 
   delta::Metadata metadata = snapshot->metadata();
   for (const std::string& key : feature.properties) metadata.configuration.erase(key);
   std::set<std::string> added;
+  delta::Transaction transaction(table.log, snapshot);
   if (protects) {
     added.insert(kProtection);
-    metadata.configuration[std::string(delta::kCheckpointProtection)] =
-        std::to_string(snapshot->version() + 1);
+    transaction.setVersionProperty(std::string(delta::kCheckpointProtection));
   }
-  delta::Transaction transaction(table.log, snapshot);
   transaction.setProtocol(delta::protocolWithout(snapshot->protocol(), feature.name, added));
   transaction.setMetadata(std::move(metadata));
   for (const std::string& name : feature.domains) {
@@ -158,6 +158,7 @@ void dropWithTruncation(const RemovableFeature& feature, const DroppedFrom& tabl
   const bool changed = feature.clean(table);
   if (feature.leavesHistory) {
     commitBarrier(table);
+    writeBarrierCheckpoint(table);
     const SnapshotPtr snapshot = table.log->require();
     const RetentionTexts retention(snapshot->metadata());
     if (changed) {
@@ -183,8 +184,9 @@ void dropWithTruncation(const RemovableFeature& feature, const DroppedFrom& tabl
 void dropWithProtection(const RemovableFeature& feature, const DroppedFrom& table) {
   feature.clean(table);
   for (int i = 0; feature.leavesHistory && i < kBarriers; ++i) {
+    commitBarrier(table);
     try {
-      commitBarrier(table);
+      writeBarrierCheckpoint(table);
     } catch (const Error& error) {
       throw Error(
           "DELTA_FEATURE_DROP_CHECKPOINT_FAILED",

@@ -4,7 +4,9 @@
 #include "delta/commit/transaction.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/row_tracking.h"
+#include "delta/files/statistics_columns.h"
 #include "delta/maintain/row_tracking_start.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 
 namespace thalweg {
@@ -77,6 +79,9 @@ void commitMetadata(const std::shared_ptr<delta::DeltaLog>& log, const delta::Sn
   change.features.merge(delta::takeFeatureRequests(&change.metadata, uri));
   changeMapping(snapshot->metadata(), &change.metadata);
   delta::checkRowIdColumns(change.metadata, uri);
+  if (delta::tableProperty(change.metadata, delta::kStatisticsColumns) !=
+      delta::tableProperty(snapshot->metadata(), delta::kStatisticsColumns))
+    delta::checkStatisticsColumns(change.metadata);
   delta::SnapshotPtr newest = snapshot;
   if (beginsToTrack(snapshot->metadata(), change.metadata)) {
     // What it refuses it shall refuse before anything is committed.

@@ -9,6 +9,7 @@
 #include "commands/table_target.h"
 #include "commands/table_write.h"
 #include "common/error.h"
+#include "delta/snapshot/table_properties.h"
 #include "types/ddl.h"
 #include "types/schema_json.h"
 
@@ -49,6 +50,7 @@ std::map<std::string, std::string> checkedProperties(const NewTable& table, Comm
   std::map<std::string, std::string> properties;
   for (const auto& [given, value] : table.properties)
     properties[checkedPropertyName(given, value, session)] = value;
+  delta::checkRetentions(properties);
   return properties;
 }
 
@@ -141,6 +143,20 @@ bool adoptsTable(const NewTable& table, const std::string& shownName, const Loca
   return false;
 }
 
+// Rows that are named take the place of others in the table that is there, which stays what it is; as Delta
+// has it, it gets their new columns.
+void replaceRows(const NewTable& table, CommandSession& session) {
+  TableWrite write{table.name, table.query, table.options};
+  write.options.set("mergeSchema", "true");
+  write.partitionedBy = table.partitionedBy;
+  write.clusterBy = table.clusterBy;
+  overwriteTable(std::move(write), session);
+}
+
+bool replacesRows(const NewTable& table) {
+  return table.query && table.options.has("replaceWhere");
+}
+
 // CREATE TABLE delta.`/path`: no name to add.
 bool createAtPath(const NewTable& table, CommandSession& session) {
   NewTable pathTable = table;
@@ -150,7 +166,10 @@ bool createAtPath(const NewTable& table, CommandSession& session) {
   const auto snapshot = isDeltaProvider(pathTable.provider) ? session.deltaLog(folder)->update() : nullptr;
   if (snapshot && table.ifNotExists) return false;
   if (snapshot && (table.orReplace || table.mustExist)) {
-    writeTable(pathTable, address, /*managed=*/false, /*replace=*/true, session);
+    if (replacesRows(table))
+      replaceRows(table, session);
+    else
+      writeTable(pathTable, address, /*managed=*/false, /*replace=*/true, session);
     return true;
   }
   if (snapshot) {
@@ -180,6 +199,10 @@ bool replaceTable(const NewTable& table, const TableEntry& entry, CommandSession
   // A DROP that runs meanwhile must not take the files away under the new rows.
   const FolderLock lock(session.catalog(), entry.location);
   if (!session.catalog().find(entry.name)) throw tableNotFound(entry.name);
+  if (replacesRows(table)) {
+    replaceRows(table, session);
+    return true;
+  }
   writeTable(table, entry.location, entry.kind == TableKind::Managed, /*replace=*/true, session);
   return true;
 }

@@ -39,9 +39,11 @@ struct RemovableFeature {
 // Null where a feature of this name cannot be dropped (or there is none).
 const RemovableFeature* findRemovableFeature(std::string_view name);
 
-// An empty commit and a checkpoint of it: history up to here can be told from what follows. Throws the
-// store's errors.
+// An empty commit, then a checkpoint of it: history up to here can be told from what follows. Throws the
+// commit's errors.
 void commitBarrier(const DroppedFrom& table);
+// Throws the store's errors.
+void writeBarrierCheckpoint(const DroppedFrom& table);
 
 // By its name or its content.
 bool isV2Checkpoint(FileSystem& fileSystem, const delta::CheckpointFiles& checkpoint);

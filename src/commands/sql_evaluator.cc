@@ -45,7 +45,8 @@ class SqlRowExpression final : public delta::RowExpression {
 
 class SqlEvaluator final : public delta::ExpressionEvaluator {
  public:
-  SqlEvaluator(const std::string& timeZone, bool ansi) : timeZone_(timeZone) {
+  SqlEvaluator(const std::string& timeZone, bool ansi, std::optional<ReplacedRows> replaced)
+      : timeZone_(timeZone), replaced_(std::move(replaced)) {
     context_.functions.ansi = ansi;
     context_.functions.timeZone = timeZone;
   }
@@ -53,7 +54,8 @@ class SqlEvaluator final : public delta::ExpressionEvaluator {
   std::shared_ptr<const delta::RowExpression> compile(const std::string& sql, const SchemaPtr& schema,
                                                       const DataTypePtr& type) const override {
     const std::vector<AttributePtr> columns = tableColumns(*schema, {});
-    ExpressionPtr expression = analyzeExpression(sql, columns, context_);
+    ExpressionPtr expression =
+        isReplaced(sql) ? replaced_->resolve(columns) : analyzeExpression(sql, columns, context_);
     // What a condition compares has been padded; a value that is stored is not.
     if (type && type->id() == TypeId::Boolean) expression = overPaddedChars(expression);
     return std::make_shared<SqlRowExpression>(expression, type, columns, batchNow(timeZone_));
@@ -62,19 +64,24 @@ class SqlEvaluator final : public delta::ExpressionEvaluator {
   std::shared_ptr<delta::RowCondition> condition(const std::string& sql,
                                                  const delta::Snapshot& snapshot) const override {
     const std::vector<AttributePtr> columns = tableColumns(*snapshot.schema(), {});
-    return std::make_shared<TableCondition>(snapshot, columns, analyzeCondition(sql, columns, context_),
-                                            batchNow(timeZone_));
+    const ExpressionPtr condition =
+        isReplaced(sql) ? replaced_->resolve(columns) : analyzeCondition(sql, columns, context_);
+    return std::make_shared<TableCondition>(snapshot, columns, condition, batchNow(timeZone_));
   }
 
  private:
+  bool isReplaced(const std::string& sql) const { return replaced_ && replaced_->text == sql; }
+
   std::string timeZone_;
+  std::optional<ReplacedRows> replaced_;
   AnalyzerContext context_;
 };
 
 }  // namespace
 
-std::shared_ptr<const delta::ExpressionEvaluator> makeSqlEvaluator(const std::string& timeZone, bool ansi) {
-  return std::make_shared<SqlEvaluator>(timeZone, ansi);
+std::shared_ptr<const delta::ExpressionEvaluator> makeSqlEvaluator(const std::string& timeZone, bool ansi,
+                                                                   std::optional<ReplacedRows> replaced) {
+  return std::make_shared<SqlEvaluator>(timeZone, ansi, std::move(replaced));
 }
 
 }  // namespace thalweg

@@ -8,6 +8,7 @@
 #include "catalog/names.h"
 #include "common/error.h"
 #include "common/options.h"
+#include "delta/snapshot/type_widening.h"
 #include "expr/cast/cast.h"
 #include "types/arrow_types.h"
 
@@ -58,6 +59,22 @@ DataTypePtr orderedLike(const DataTypePtr& from, const DataType& to, const std::
   for (size_t i = 0; i < used.size(); ++i) {
     if (!used[i]) fields.push_back(from->fields()[i]);
   }
+  return DataType::structOf(std::move(fields));
+}
+
+// The table's type with the data's in its places where these are wider.
+DataTypePtr wider(const DataTypePtr& table, const DataTypePtr& data) {
+  if (table->id() != data->id() || !table->isNested())
+    return delta::widensByItself(*table, *data) ? data : table;
+  if (table->id() == TypeId::Array)
+    return DataType::array(wider(table->element(), data->element()), table->containsNull());
+  if (table->id() == TypeId::Map) {
+    DataTypePtr key = wider(table->key(), data->key());
+    return DataType::map(std::move(key), wider(table->value(), data->value()), table->containsNull());
+  }
+  std::vector<StructField> fields = table->fields();
+  for (size_t i = 0; i < fields.size() && i < data->fields().size(); ++i)
+    fields[i].type = wider(fields[i].type, data->fields()[i].type);
   return DataType::structOf(std::move(fields));
 }
 
@@ -198,7 +215,8 @@ class AssignedWrite final : public BatchWrite {
 
 }  // namespace
 
-ColumnAssignment assignByPosition(const Schema& columns, const Schema& data, const std::string& table) {
+ColumnAssignment assignByPosition(const Schema& columns, const Schema& data, const std::string& table,
+                                  bool addsColumns) {
   const size_t wanted = columns.fields().size();
   const size_t given = data.fields().size();
   if (given < wanted) {
@@ -211,14 +229,17 @@ ColumnAssignment assignByPosition(const Schema& columns, const Schema& data, con
                  {"numColumns", std::to_string(wanted)},
                  {"insertColumns", std::to_string(given)}});
   }
-  if (given > wanted) {
+  if (given > wanted && !addsColumns) {
     throw Error(
         "DELTA_METADATA_MISMATCH",
         fmt::format("The table {} has {} columns, and the rows to insert have {}.", table, wanted, given));
   }
   ColumnAssignment assignment;
-  for (size_t i = 0; i < wanted; ++i) assignment.source.push_back(static_cast<int>(i));
-  assignment.written = DataType::structOf(columns.fields());
+  for (size_t i = 0; i < given; ++i) assignment.source.push_back(static_cast<int>(i));
+  std::vector<StructField> written = columns.fields();
+  written.insert(written.end(), data.fields().begin() + static_cast<std::ptrdiff_t>(wanted),
+                 data.fields().end());
+  assignment.written = DataType::structOf(std::move(written));
   assignment.nestedByName = goesByName(columns, data);
   return assignment;
 }
@@ -276,6 +297,17 @@ ColumnAssignment assignToList(const Schema& columns, const Schema& data, const s
   for (size_t i = 0; i < written.size(); ++i) assignment.source.push_back(static_cast<int>(i));
   assignment.written = DataType::structOf(std::move(written));
   return assignment;
+}
+
+void takeWiderTypes(const Schema& data, ColumnAssignment* assignment) {
+  std::vector<StructField> fields = assignment->written->fields();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const StructField& from = data.fields()[static_cast<size_t>(assignment->source[i])];
+    const bool byName = assignment->nestedByName;
+    fields[i].type =
+        wider(fields[i].type, byName ? orderedLike(from.type, *fields[i].type, from.name) : from.type);
+  }
+  assignment->written = DataType::structOf(std::move(fields));
 }
 
 std::unique_ptr<BatchWrite> withStoreAssignment(std::unique_ptr<BatchWrite> write, SchemaPtr data,

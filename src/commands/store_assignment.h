@@ -23,9 +23,11 @@ struct ColumnAssignment {
 
 // By position: the first column into the table's first. Fields inside go by position too, but, as in Delta,
 // by name where the data's columns have the table's names and differ from them by the order of such fields
-// alone. `table` names it in messages. Throws Error DELTA_INSERT_COLUMN_ARITY_MISMATCH where columns are
-// missing, DELTA_METADATA_MISMATCH where there are too many.
-ColumnAssignment assignByPosition(const Schema& columns, const Schema& data, const std::string& table);
+// alone. Columns beyond the table's come out as they are where `addsColumns`. `table` names it in messages.
+// Throws Error DELTA_INSERT_COLUMN_ARITY_MISMATCH where columns are missing, DELTA_METADATA_MISMATCH where
+// there are too many.
+ColumnAssignment assignByPosition(const Schema& columns, const Schema& data, const std::string& table,
+                                  bool addsColumns = false);
 // By name, ignoring case, fields inside too; the data's other columns come out as they are, at the end (new
 // columns, if the format takes them).
 ColumnAssignment assignByName(const Schema& columns, const Schema& data);
@@ -33,6 +35,10 @@ ColumnAssignment assignByName(const Schema& columns, const Schema& data);
 // INSERT_COLUMN_ARITY_MISMATCH.
 ColumnAssignment assignToList(const Schema& columns, const Schema& data, const std::vector<std::string>& list,
                               const std::string& table);
+
+// For a table whose schema the write may change: what is written gets the data's types where these are wider
+// and the table can be widened to them by itself (delta/snapshot/type_widening.h), inside of columns too.
+void takeWiderTypes(const Schema& data, ColumnAssignment* assignment);
 
 // Hands rows of schema `data` on to `write`, which was begun for rows of `assignment.written`. Throws Error
 // DATATYPE_MISMATCH.CAST_WITHOUT_SUGGESTION at once for types that cannot be cast,

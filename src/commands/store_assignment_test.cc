@@ -34,6 +34,8 @@ TEST(AssignByPosition, wantsAsManyColumns) {
               assignByPosition(*kTable, *ints({"a", "b", "c", "d"}), "t");
             }),
             "DELTA_METADATA_MISMATCH");
+  EXPECT_EQ(written(assignByPosition(*kTable, *ints({"a", "b", "c", "d"}), "t", /*addsColumns=*/true)),
+            "id<-0 p<-1 n<-2 d<-3 ");
 }
 
 TEST(AssignByName, ignoresCaseAndLeavesOtherColumnsToTheFormat) {
@@ -52,6 +54,24 @@ TEST(AssignToList, isOfTheTablesColumnsOnceEach) {
               assignToList(*kTable, *ints({"x"}), {"id", "p"}, "t");
             }),
             "INSERT_COLUMN_ARITY_MISMATCH.NOT_ENOUGH_DATA_COLUMNS");
+}
+
+// Asked of Spark 4.2 with Delta 4.4: INSERT WITH SCHEMA EVOLUTION into a table with type widening.
+TEST(TakeWiderTypes, leavesAllButWiderOnesOfTheSameFamily) {
+  const SchemaPtr table = DataType::structOf({{"id", intType()},
+                                              {"s", DataType::structOf({{"x", intType()}})},
+                                              {"a", DataType::array(intType(), true)},
+                                              {"f", floatType()},
+                                              {"h", shortType()}});
+  const SchemaPtr data = DataType::structOf({{"id", longType()},
+                                             {"s", DataType::structOf({{"x", longType()}})},
+                                             {"a", DataType::array(longType(), true)},
+                                             {"f", intType()},
+                                             {"h", doubleType()}});
+  ColumnAssignment assignment = assignByPosition(*table, *data, "t");
+  takeWiderTypes(*data, &assignment);
+  EXPECT_EQ(assignment.written->simpleString(),
+            "struct<id:bigint,s:struct<x:bigint>,a:array<bigint>,f:float,h:smallint>");
 }
 
 // Keeps the rows that reach the format.

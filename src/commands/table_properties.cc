@@ -25,9 +25,34 @@ void refuseConstraint(const std::string& key) {
       {});
 }
 
+struct ReservedProperty {
+  std::string_view name;
+  std::string_view advice;
+};
+
+// Names that Spark's catalogs use themselves.
+constexpr ReservedProperty kReserved[] = {
+    {"external", "please use CREATE EXTERNAL TABLE"},
+    {"is_managed_location", "please remove it from the TBLPROPERTIES list."},
+    {"location", "please use the LOCATION clause to specify it"},
+    {"owner", "it will be set to the current user"},
+    {"provider", "please use the USING clause to specify it"},
+    {"table_type", "please remove it from the TBLPROPERTIES list."}};
+
+void refuseReserved(const std::string& name) {
+  for (const ReservedProperty& reserved : kReserved) {
+    if (reserved.name != name) continue;
+    throw Error("UNSUPPORTED_FEATURE.SET_TABLE_PROPERTY",
+                "The property " + name +
+                    " is not set or unset as others are: a statement's own clauses say it, or nobody.",
+                {{"property", name}, {"msg", std::string(reserved.advice)}});
+  }
+}
+
 }  // namespace
 
 std::string checkedPropertyName(const std::string& given, const std::string& value, CommandSession& session) {
+  refuseReserved(given);
   const bool allowUnknown = equalsIgnoreCase(
       session.lookUp("spark.databricks.delta.allowArbitraryProperties.enabled").value_or(""), "true");
   std::string name = delta::tablePropertyName(given);
@@ -41,15 +66,18 @@ void setTableProperties(const sql::Name& table, const sql::Properties& propertie
   const delta::SnapshotPtr snapshot = log->require();
   delta::Metadata changed = snapshot->metadata();
   nlohmann::ordered_json said = nlohmann::ordered_json::object();
+  std::map<std::string, std::string> set;
   for (const auto& [given, value] : properties) {
     refuseConstraint(given);
     const std::string key = checkedPropertyName(given, value, session);
     said[key] = value;
+    set[key] = value;
     if (key == "comment")
       changed.description = value;
     else
       changed.configuration[key] = value;
   }
+  delta::checkRetentions(set);
   delta::Operation operation;
   operation.name = "SET TBLPROPERTIES";
   operation.parameters = {{"properties", delta::jsonText(jsonDump(said))}};
@@ -64,6 +92,7 @@ void unsetTableProperties(const sql::Name& table, const std::vector<std::string>
   delta::Metadata changed = snapshot->metadata();
   std::vector<std::string> said;
   for (const std::string& given : keys) {
+    refuseReserved(given);
     refuseConstraint(given);
     said.push_back(delta::tablePropertyName(given));
     if (given == "comment") changed.description.reset();

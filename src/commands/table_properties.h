@@ -10,8 +10,9 @@
 
 namespace thalweg {
 
-// The name in the log of a property that a statement sets (delta/snapshot/table_properties.h). Throws Error as
-// checkTableProperty; names that are none pass where the session allows arbitrary properties.
+// The name in the log of a property that a statement sets (delta/snapshot/table_properties.h). Throws Error
+// UNSUPPORTED_FEATURE.SET_TABLE_PROPERTY for a name of Spark's own, and as checkTableProperty; names that are
+// none pass where the session allows arbitrary properties.
 std::string checkedPropertyName(const std::string& given, const std::string& value, CommandSession& session);
 
 // A Delta table's are in its log: one commit "SET TBLPROPERTIES", in which the property `comment` is the

@@ -1,6 +1,8 @@
 #include "commands/table_target.h"
 
 #include "common/error.h"
+#include "delta/snapshot/property_values.h"
+#include "delta/snapshot/type_widening.h"
 #include "sql/parser.h"
 #include "types/schema_json.h"
 
@@ -34,7 +36,8 @@ std::optional<TableEntry> findEntry(const sql::Name& name, CommandSession& sessi
 
 std::optional<TemporaryName> temporaryName(const sql::Name& name) {
   if (name.size() == 1) return TemporaryName{TempViews::Session, name[0]};
-  if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema)) return TemporaryName{TempViews::Global, name[1]};
+  if (name.size() == 2 && equalsIgnoreCase(name[0], kGlobalTempSchema))
+    return TemporaryName{TempViews::Global, name[1]};
   return std::nullopt;
 }
 
@@ -94,7 +97,8 @@ TableColumns columnsOf(const TableTarget& target, CommandSession& session) {
   if (target.isDelta()) {
     const auto snapshot =
         session.deltaLog(session.formats().fileSystems().resolve(target.address))->require();
-    return {snapshot->schema(), snapshot->partitionColumns()};
+    return {snapshot->schema(), snapshot->partitionColumns(),
+            delta::tableFlag(snapshot->metadata(), delta::kEnableTypeWidening)};
   }
   const std::shared_ptr<Table> table = openTable(target, {}, session);
   const auto& fields = table->schema()->fields();

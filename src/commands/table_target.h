@@ -46,6 +46,7 @@ std::shared_ptr<delta::DeltaLog> requireDelta(const TableTarget& target, Command
 struct TableColumns {
   SchemaPtr schema;
   std::vector<std::string> partitionedBy;
+  bool widens = false;  // a write may give them wider types
 };
 TableColumns columnsOf(const TableTarget& target, CommandSession& session);
 

@@ -1,6 +1,7 @@
 #include "commands/table_write.h"
 
 #include "commands/new_table.h"
+#include "commands/overwrite_condition.h"
 #include "commands/store_assignment.h"
 #include "commands/table_target.h"
 #include "common/error.h"
@@ -10,22 +11,54 @@
 namespace thalweg {
 namespace {
 
+void takeSetting(const std::string& key, const std::string& option, const delta::SettingLookup& setting,
+                 Options* options) {
+  const auto value = setting(key);
+  if (value && !options->has(option)) options->set(option, *value);
+}
+
+void takeMergeSchema(const delta::SettingLookup& setting, Options* options) {
+  takeSetting("spark.databricks.delta.schema.autoMerge.enabled", "mergeSchema", setting, options);
+}
+
+// Which rows an overwrite replaces. False for one of no rows, and for an append.
+bool takeReplaced(const TableWrite& write, const TableTarget& target, const Schema& table,
+                  CommandSession& session, WriteDefinition* definition) {
+  if (!write.replaced) return write.overwrite;
+  definition->replaced = replacedRows(write.replaced, target, table, session);
+  if (!definition->replaced) return true;
+  if (write.options.has("replaceWhere")) {
+    throw Error(
+        "DELTA_REPLACE_WHERE_IN_OVERWRITE",
+        "overwrite(condition) says itself which rows are replaced: leave the option replaceWhere out.");
+  }
+  // Rows that are named take precedence of a session's habit.
+  definition->options.set("partitionOverwriteMode", "static");
+  if (!replacesNothing(*definition->replaced)) return true;
+  definition->replaced.reset();
+  return false;
+}
+
+// `columns`: of the rows; `table`: its own.
 std::unique_ptr<BatchWrite> beginWrite(const TableTarget& target, const TableWrite& write,
-                                       const SchemaPtr& columns, CommandSession& session) {
+                                       const SchemaPtr& columns, const Schema& table,
+                                       CommandSession& session) {
   const FormatProvider& provider = session.formats().find(target.provider);
   if (!provider.openBatchWrite) throw unsupported("Writing the format '" + provider.name + "' as a batch");
   WriteDefinition definition;
   definition.options = write.options;
   definition.options.erase("path");
+  const bool overwrite = takeReplaced(write, target, table, session, &definition);
   takeWriteSettings([&](const std::string& key) { return session.lookUp(key); }, &definition.options);
   definition.cancellation = &session.cancellation();
   definition.path = target.address;
   definition.partitionColumns = write.partitionedBy;
+  definition.clusterBy = write.clusterBy;
   definition.readVersion =
       versionReadOf(*write.rows, session.formats().fileSystems().resolve(target.address).uri());
   definition.timeZone = session.lookUp("spark.sql.session.timeZone").value_or("UTC");
   return provider.openBatchWrite(definition, session.formats().fileSystems(),
-                                 write.overwrite ? SaveMode::Overwrite : SaveMode::Append, columns);
+                                 overwrite ? SaveMode::Overwrite : SaveMode::Append, columns);
 }
 
 void refuseStream(const LogicalPtr& rows) {
@@ -35,14 +68,22 @@ void refuseStream(const LogicalPtr& rows) {
               {{"methodName", "`write`"}});
 }
 
+bool mergesSchema(const TableWrite& write, CommandSession& session) {
+  Options options = write.options;
+  takeMergeSchema([&](const std::string& key) { return session.lookUp(key); }, &options);
+  return options.getBool("mergeSchema", false);
+}
+
 template <typename Assign>
 void insertAssigned(const TableWrite& write, CommandSession& session, Assign assign) {
   refuseStream(write.rows);
   const TableTarget target = requireTable(write.table, session, "INSERT");
   const TableColumns columns = columnsOf(target, session);
   const SchemaPtr data = schemaOf(*write.rows);
-  ColumnAssignment assignment = assign(*columns.schema, *data, target.shownName());
-  auto sink = beginWrite(target, write, assignment.written, session);
+  const bool merges = mergesSchema(write, session);
+  ColumnAssignment assignment = assign(*columns.schema, *data, target.shownName(), merges);
+  if (columns.widens && merges) takeWiderTypes(*data, &assignment);
+  auto sink = beginWrite(target, write, assignment.written, *columns.schema, session);
   const auto assigned =
       withStoreAssignment(std::move(sink), data, std::move(assignment), session.batchContext());
   session.run(write.rows, *assigned);
@@ -76,15 +117,6 @@ bool pathHasTable(const sql::Name& name, CommandSession& session) {
   return session.deltaLog(session.formats().fileSystems().resolve(name[1]))->update() != nullptr;
 }
 
-void overwriteTable(const TableSave& save, CommandSession& session) {
-  TableWrite write = save.write;
-  write.overwrite = true;
-  const TableTarget target = requireTable(write.table, session, "INSERT");
-  // As for a path, an overwrite's rows are not cast: the schema is held up, or replaced (overwriteSchema).
-  const auto sink = beginWrite(target, write, schemaOf(*write.rows), session);
-  session.run(write.rows, *sink);
-}
-
 void makeTable(const TableSave& save, CommandSession& session) {
   NewTable table;
   table.name = save.write.table;
@@ -93,6 +125,7 @@ void makeTable(const TableSave& save, CommandSession& session) {
   table.location = table.options.get("path");
   table.options.erase("path");
   table.partitionedBy = save.write.partitionedBy;
+  table.clusterBy = save.write.clusterBy;
   table.query = save.write.rows;
   table.orReplace = save.mode == SaveMode::Overwrite;
   createTable(table, session);
@@ -100,18 +133,19 @@ void makeTable(const TableSave& save, CommandSession& session) {
 
 }  // namespace
 
+void takeOptimizeWrite(const delta::SettingLookup& setting, Options* options) {
+  takeSetting("spark.databricks.delta.optimizeWrite.enabled", "optimizeWrite", setting, options);
+}
+
 void takeWriteSettings(const delta::SettingLookup& setting, Options* options) {
-  const auto take = [&](const std::string& key, const std::string& option) {
-    const auto value = setting(key);
-    if (value && !options->has(option)) options->set(option, *value);
-  };
-  take("spark.databricks.delta.optimizeWrite.enabled", "optimizeWrite");
+  takeOptimizeWrite(setting, options);
+  takeMergeSchema(setting, options);
   for (const char* key :
        {delta::kAutoCompactSetting, delta::kAutoCompactMinFilesSetting, delta::kAutoCompactMaxSizeSetting})
-    take(key, key);
+    takeSetting(key, key, setting, options);
   // Rows that are named take precedence of a session's habit.
   if (!options->has("replaceWhere"))
-    take("spark.sql.sources.partitionOverwriteMode", "partitionOverwriteMode");
+    takeSetting("spark.sql.sources.partitionOverwriteMode", "partitionOverwriteMode", setting, options);
 }
 
 std::optional<int64_t> versionReadOf(const LogicalNode& rows, const std::string& uri) {
@@ -132,23 +166,48 @@ void insertByPosition(const TableWrite& write, CommandSession& session) {
 }
 
 void insertByName(const TableWrite& write, CommandSession& session) {
-  insertAssigned(write, session, [](const Schema& columns, const Schema& data, const std::string&) {
+  insertAssigned(write, session, [](const Schema& columns, const Schema& data, const std::string&, bool) {
     return assignByName(columns, data);
   });
 }
 
+void writeByName(const TableWrite& write, CommandSession& session) {
+  const auto refuseView = [](const std::string& name) {
+    throw Error("VIEW_WRITE_NOT_ALLOWED", name + " is a view: rows go into tables.", {{"name", name}});
+  };
+  if (findTemporaryView(write.table, session)) refuseView(quotedName(write.table));
+  const auto entry = isPathName(write.table) ? std::nullopt : findEntry(write.table, session);
+  if (entry && entry->isView()) refuseView(entry->name.quoted());
+  if (entry && !isDeltaProvider(entry->provider)) {
+    throw Error("_LEGACY_ERROR_TEMP_1012",
+                "writeTo() writes into Delta tables, and " + entry->name.quoted() + " is one of " +
+                    entry->provider + ".",
+                {{"identifier", entry->name.quoted()}});
+  }
+  insertByName(write, session);
+}
+
+void overwriteTable(TableWrite write, CommandSession& session) {
+  write.overwrite = true;
+  const TableTarget target = requireTable(write.table, session, "INSERT");
+  const SchemaPtr table = columnsOf(target, session).schema;
+  const auto sink = beginWrite(target, write, schemaOf(*write.rows), *table, session);
+  session.run(write.rows, *sink);
+}
+
 void insertIntoList(const TableWrite& write, const std::vector<std::string>& list, CommandSession& session) {
-  insertAssigned(write, session, [&](const Schema& columns, const Schema& data, const std::string& table) {
-    ColumnAssignment assignment = assignToList(columns, data, list, table);
-    for (const StructField& column : columns.fields()) {
-      const bool given = assignment.written->fieldIndex(column.name, /*caseSensitive=*/false) >= 0;
-      if (given || column.nullable || delta::isFilledIn(column)) continue;
-      throw Error("DELTA_INSERT_COLUMN_MISMATCH",
-                  "The list of columns lacks " + quotedName({column.name}) + ", which must not be null.",
-                  {{"columnName", column.name}});
-    }
-    return assignment;
-  });
+  insertAssigned(
+      write, session, [&](const Schema& columns, const Schema& data, const std::string& table, bool) {
+        ColumnAssignment assignment = assignToList(columns, data, list, table);
+        for (const StructField& column : columns.fields()) {
+          const bool given = assignment.written->fieldIndex(column.name, /*caseSensitive=*/false) >= 0;
+          if (given || column.nullable || delta::isFilledIn(column)) continue;
+          throw Error("DELTA_INSERT_COLUMN_MISMATCH",
+                      "The list of columns lacks " + quotedName({column.name}) + ", which must not be null.",
+                      {{"columnName", column.name}});
+        }
+        return assignment;
+      });
 }
 
 void saveAsTable(const TableSave& save, CommandSession& session) {
@@ -165,7 +224,7 @@ void saveAsTable(const TableSave& save, CommandSession& session) {
     if (existing == Existing::Done) return;
     if (existing == Existing::None) return makeTable(save, session);
   }
-  if (save.mode == SaveMode::Overwrite) return overwriteTable(save, session);
+  if (save.mode == SaveMode::Overwrite) return overwriteTable(save.write, session);
   insertByName(save.write, session);
 }
 

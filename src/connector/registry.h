@@ -13,6 +13,7 @@
 #include "connector/sink.h"
 #include "connector/stream_source.h"
 #include "connector/table.h"
+#include "expr/nodes.h"
 #include "storage/file_system.h"
 
 namespace thalweg {
@@ -39,14 +40,23 @@ struct TableCreation {
   bool declared = false;  // the columns are as written in DDL: NOT NULL counts; those of a query may all be null
 };
 
+// The rows of a table that an overwrite replaces, where they are chosen by an expression and not by an option's SQL.
+struct ReplacedRows {
+  std::string text;  // as the table's history has it
+  // The condition over columns of the table.
+  std::function<ExpressionPtr(std::vector<AttributePtr> columns)> resolve;
+};
+
 // What a writer names.
 struct WriteDefinition {
   Options options;
   std::optional<std::string> path;
   std::vector<std::string> partitionColumns;
+  std::vector<std::vector<std::string>> clusterBy = {};  // names of columns, or of fields in them
   std::string timeZone = "UTC";
   bool ansi = true;
   std::optional<TableCreation> creation = {};
+  std::optional<ReplacedRows> replaced = {};  // batch overwrites only; absent: as the options say
   // The version of the written table itself that the rows come from, where they do: others' changes since then conflict.
   std::optional<int64_t> readVersion = {};
   const CancellationToken* cancellation = nullptr;  // of the statement, which outlives the write; null: none

@@ -57,7 +57,7 @@ std::string writePath(const WriteDefinition& write) {
 FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs, TaskPool& pool) {
   const auto engine = [&pool](const WriteDefinition& write) {
     DeltaWriteEngine made;
-    made.expressions = makeSqlEvaluator(write.timeZone, write.ansi);
+    made.expressions = makeSqlEvaluator(write.timeZone, write.ansi, write.replaced);
     made.cancellation = write.cancellation;
     made.numTasks = pool.numSlots();
     made.runTasks = [&pool](int count, const std::function<void(int)>& task) { pool.runAll(count, task); };
@@ -84,6 +84,7 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs, TaskPool& poo
   format.openStreamSink = [logs, engine](const WriteDefinition& write,
                                          const FileSystemRegistry& files) -> std::unique_ptr<StreamSink> {
     DeltaWriteOptions options = DeltaWriteOptions::parse(write.options, write.partitionColumns);
+    options.clusterBy = write.clusterBy;
     options.compactBehind = write.compactBehind;
     options.keyColumns = write.keyColumns;
     DeltaWriteEngine streamEngine = engine(write);
@@ -95,7 +96,9 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs, TaskPool& poo
                                          SaveMode mode,
                                          const SchemaPtr& schema) -> std::unique_ptr<BatchWrite> {
     DeltaWriteOptions options = DeltaWriteOptions::parse(write.options, write.partitionColumns);
+    options.clusterBy = write.clusterBy;
     options.readVersion = write.readVersion;
+    if (write.replaced) options.replaceWhere = write.replaced->text;
     auto log = logs->get(files.resolve(writePath(write)));
     if (write.creation)
       return beginDeltaCreation(std::move(log), *write.creation, schema, std::move(options), engine(write));

@@ -25,6 +25,18 @@ namespace {
 
 namespace proto = spark::connect;
 
+// Names of columns, and of fields in them, to cluster by.
+template <typename Operation>
+std::vector<std::vector<std::string>> clusteringOf(const Operation& operation) {
+  std::vector<std::vector<std::string>> paths;
+  for (const std::string& column : operation.clustering_columns()) paths.push_back(parseNameParts(column));
+  if (!paths.empty() && operation.partitioning_columns_size() > 0) {
+    throw Error("SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED",
+                "A table is partitioned or clustered, not both: leave partitionBy() or clusterBy() out.");
+  }
+  return paths;
+}
+
 SaveMode saveModeOf(const proto::WriteOperation& operation) {
   switch (operation.mode()) {
     case proto::WriteOperation::SAVE_MODE_APPEND: return SaveMode::Append;
@@ -131,6 +143,7 @@ void Session::write(const proto::WriteOperation& operation, StatementSession& se
   if (operation.has_path() && !operation.path().empty()) definition.path = operation.path();
   else definition.path = definition.options.get("path");
   definition.partitionColumns.assign(operation.partitioning_columns().begin(), operation.partitioning_columns().end());
+  definition.clusterBy = clusteringOf(operation);
   definition.timeZone = setting("spark.sql.session.timeZone");
   definition.ansi = flag("spark.sql.ansi.enabled");
   if (definition.path) definition.readVersion = versionReadOf(*plan, server_->formats.fileSystems().resolve(*definition.path).uri());
@@ -142,19 +155,21 @@ void Session::write(const proto::WriteOperation& operation, StatementSession& se
 
 void Session::writeTable(const proto::WriteOperation& operation, StatementSession& session) {
   if (operation.has_bucket_by() || operation.sort_column_names_size() > 0) throw unsupported("bucketBy and sortBy");
-  if (operation.clustering_columns_size() > 0) throw unsupported("clusterBy");
   TableSave save;
   save.write.table = sql::parseTableName(operation.table().table_name());
   save.write.rows = session.resolve(operation.input());
   for (const auto& [name, value] : operation.options()) save.write.options.set(name, value);
   save.mode = saveModeOf(operation);
   save.write.partitionedBy.assign(operation.partitioning_columns().begin(), operation.partitioning_columns().end());
+  save.write.clusterBy = clusteringOf(operation);
   if (operation.table().save_method() == proto::WriteOperation::SaveTable::TABLE_SAVE_METHOD_INSERT_INTO) {
     if (!save.write.partitionedBy.empty()) {
       throw Error("PARTITION_BY_NOT_ALLOWED_WITH_INSERT_INTO", "insertInto() writes into the table's own partitions: leave partitionBy() out.",
                   {{"tableName", operation.table().table_name()}});
     }
     save.write.overwrite = save.mode == SaveMode::Overwrite;
+    // As in Spark, only the session's setting lets insertInto() change a schema.
+    save.write.options.erase("mergeSchema");
     return insertByPosition(save.write, session);
   }
   save.provider = operation.has_source() && !operation.source().empty() ? operation.source() : setting("spark.sql.sources.default");
@@ -162,20 +177,20 @@ void Session::writeTable(const proto::WriteOperation& operation, StatementSessio
 }
 
 void Session::writeTo(const proto::WriteOperationV2& operation, StatementSession& session) {
-  if (operation.clustering_columns_size() > 0) throw unsupported("clusterBy");
   TableWrite write{sql::parseTableName(operation.table_name()), session.resolve(operation.input()), {}, false};
   for (const auto& [name, value] : operation.options()) write.options.set(name, value);
   if (operation.with_schema_evolution()) write.options.set("mergeSchema", "true");
   using Mode = proto::WriteOperationV2;
   switch (operation.mode()) {
-    case Mode::MODE_APPEND: return insertByName(write, session);
-    case Mode::MODE_OVERWRITE: {
-      const auto& condition = operation.overwrite_condition();
-      if (!condition.has_literal() || !condition.literal().boolean()) throw unsupported("writeTo(…).overwrite(condition) other than lit(True)");
+    case Mode::MODE_APPEND: return writeByName(write, session);
+    case Mode::MODE_OVERWRITE:
       write.overwrite = true;
-      return insertByName(write, session);
-    }
-    case Mode::MODE_OVERWRITE_PARTITIONS: throw unsupported("writeTo(…).overwritePartitions()");
+      write.replaced = std::make_shared<proto::Expression>(operation.overwrite_condition());
+      return writeByName(write, session);
+    case Mode::MODE_OVERWRITE_PARTITIONS:
+      write.overwrite = true;
+      write.options.set("partitionOverwriteMode", "dynamic");
+      return writeByName(write, session);
     default: break;
   }
   NewTable table;
@@ -190,6 +205,7 @@ void Session::writeTo(const proto::WriteOperationV2& operation, StatementSession
     if (!column.has_unresolved_attribute()) throw unsupported("partitionedBy() an expression that is no column");
     table.partitionedBy.push_back(parseAttributeName(column.unresolved_attribute().unparsed_identifier()).back());
   }
+  table.clusterBy = clusteringOf(operation);
   table.orReplace = operation.mode() == Mode::MODE_CREATE_OR_REPLACE;
   table.mustExist = operation.mode() == Mode::MODE_REPLACE;
   createTable(table, session);

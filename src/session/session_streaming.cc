@@ -9,6 +9,7 @@
 
 #include "commands/new_table.h"
 #include "commands/table_target.h"
+#include "commands/table_write.h"
 #include "common/error.h"
 #include "common/logging.h"
 #include "common/secret.h"
@@ -165,8 +166,10 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   if (start.has_path() && !start.path().empty()) write.path = start.path();
   else write.path = write.options.get("path");
   write.partitionColumns.assign(start.partitioning_column_names().begin(), start.partitioning_column_names().end());
+  for (const std::string& column : start.clustering_column_names()) write.clusterBy.push_back(parseNameParts(column));
   write.timeZone = setting("spark.sql.session.timeZone");
   write.ansi = flag("spark.sql.ansi.enabled");
+  takeOptimizeWrite([&](const std::string& key) { return lookUp(key); }, &write.options);
 
   std::string format = start.format().empty() ? setting("spark.sql.sources.default") : start.format();
   const bool toTable = start.has_table_name() && !start.table_name().empty();
@@ -260,6 +263,7 @@ void Session::aimAtTable(const proto::WriteStreamOperationStart& start, const Lo
     table.provider = *format;
     table.columns = asNullable(schemaOf(*plan));
     table.partitionedBy = write->partitionColumns;
+    table.clusterBy = write->clusterBy;
     table.location = write->path;
     table.ifNotExists = true;
     // As the sink makes its own.

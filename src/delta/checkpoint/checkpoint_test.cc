@@ -9,6 +9,7 @@
 #include "delta/commit/transaction.h"
 #include "delta/log/checkpoint_hint.h"
 #include "delta/log/log_files.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 #include "formats/parquet/parquet_file.h"
 #include "types/arrow_types.h"

@@ -89,6 +89,20 @@ class CommitTest : public testing::Test {
   std::shared_ptr<DeltaLog> log_;
 };
 
+TEST_F(CommitTest, AVersionInAPropertyIsTheOneThatIsWritten) {
+  create();
+  Transaction transaction(log_, log_->require());
+  transaction.setMetadata(tableMetadata());
+  transaction.setVersionProperty("delta.requireCheckpointProtectionBeforeVersion");
+  // A race is lost to a commit that leaves all as it was read.
+  Transaction winner(log_, log_->require());
+  winner.setOperation({"Empty Commit", {}, {}, {}});
+  won(winner.commit());
+  const SnapshotPtr after = won(transaction.commit());
+  EXPECT_EQ(after->version(), 2);
+  EXPECT_EQ(after->metadata().configuration.at("delta.requireCheckpointProtectionBeforeVersion"), "2");
+}
+
 TEST_F(CommitTest, CreatingWritesCommitInfoMetadataAndProtocolAsSpark) {
   const SnapshotPtr snapshot = create();
   EXPECT_EQ(snapshot->version(), 0);

@@ -18,6 +18,7 @@
 #include "delta/commit/transaction.h"
 #include "delta/log/log_files.h"
 #include "delta/checkpoint/checkpoint_writer.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 #include "storage/fault_file_system.h"
 

@@ -14,6 +14,7 @@
 #include "delta/scan/data_file_reader.h"
 #include "delta/scan/vector_files.h"
 #include "delta/checkpoint/checkpoint_writer.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 #include "delta/upsert/upsert.h"
 #include "storage/uri_path.h"

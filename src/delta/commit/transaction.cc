@@ -16,6 +16,7 @@
 #include "delta/commit/post_commit.h"
 #include "delta/log/file_paths.h"
 #include "delta/log/log_files.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 #include "storage/resolved_put.h"
 
@@ -163,6 +164,7 @@ void Transaction::render() {
   const bool dataChange = std::any_of(files_.begin(), files_.end(), [](const Action& action) {
     return changesData<AddFile>(action) || changesData<RemoveFile>(action);
   });
+  stampVersion();
   stampTime();
   assignRowIds();
   if (readSnapshot_) facts_.readVersion = readSnapshot_->version();
@@ -174,6 +176,11 @@ void Transaction::render() {
   facts_.txnId = txnId_;
   actions_ = orderedActions(makeCommitInfo(operation_, facts_));
   text_ = toCommitText(actions_);
+}
+
+void Transaction::stampVersion() {
+  if (metadata_ && versionProperty_)
+    metadata_->configuration[*versionProperty_] = std::to_string(head_ ? head_->version() + 1 : 0);
 }
 
 void Transaction::stampTime() {

@@ -64,6 +64,9 @@ class Transaction {
   // AddFile, RemoveFile and AddCdcFile only.
   void addFileActions(std::vector<Action> actions);
   void setMetadata(Metadata metadata);
+  // A property of the metadata that is set: its value is the version that the commit becomes, whatever races
+  // are lost before.
+  void setVersionProperty(std::string name) { versionProperty_ = std::move(name); }
   void setProtocol(Protocol protocol);
   void setTransaction(SetTransaction transaction);
   void setDomain(DomainMetadata domain);
@@ -97,6 +100,7 @@ class Transaction {
   // actions_, text_ and facts_ of what is to be put.
   void render();
   // What depends on the version that the commit becomes, head_'s next.
+  void stampVersion();
   void stampTime();
   void assignRowIds();
   std::vector<Action> orderedActions(const CommitInfo& info) const;
@@ -116,6 +120,7 @@ class Transaction {
   SnapshotPtr head_;  // the newest version known to lie below ours
   ReadSet reads_;
   std::optional<Metadata> metadata_;
+  std::optional<std::string> versionProperty_;
   std::optional<Protocol> protocol_;
   std::vector<SetTransaction> transactions_;
   std::vector<DomainMetadata> domains_;

@@ -72,29 +72,33 @@ void checkNamesDiffer(const DataType& type) {
   }
 }
 
-void checkColumnNames(const DataType& type) {
+std::optional<std::string> nameThatNeedsMapping(const DataType& type) {
   switch (type.id()) {
     case TypeId::Array:
-      checkColumnNames(*type.element());
-      return;
-    case TypeId::Map:
-      checkColumnNames(*type.key());
-      checkColumnNames(*type.value());
-      return;
+      return nameThatNeedsMapping(*type.element());
+    case TypeId::Map: {
+      auto name = nameThatNeedsMapping(*type.key());
+      return name ? name : nameThatNeedsMapping(*type.value());
+    }
     case TypeId::Struct:
       break;
     default:
-      return;
+      return std::nullopt;
   }
   for (const StructField& field : type.fields()) {
-    if (field.name.find_first_of(" ,;{}()\n\t=") != std::string::npos) {
-      throw Error("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES",
-                  "The column name '" + field.name +
-                      "' holds one of \" ,;{}()\\n\\t=\". Rename it, or turn on column mapping.",
-                  {{"invalidColumnNames", field.name}});
-    }
-    checkColumnNames(*field.type);
+    if (field.name.find_first_of(" ,;{}()\n\t=") != std::string::npos) return field.name;
+    if (auto name = nameThatNeedsMapping(*field.type)) return name;
   }
+  return std::nullopt;
+}
+
+void checkColumnNames(const DataType& type) {
+  const auto name = nameThatNeedsMapping(type);
+  if (!name) return;
+  throw Error("DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES",
+              "The column name '" + *name +
+                  "' holds one of \" ,;{}()\\n\\t=\". Rename it, or turn on column mapping.",
+              {{"invalidColumnNames", *name}});
 }
 
 namespace {

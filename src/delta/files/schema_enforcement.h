@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,8 @@ WriteSchemaPlan planWriteSchema(const Schema& table, const Schema& data, const W
 SchemaPtr newTableSchema(const Schema& data, const std::vector<std::string>& partitionColumns,
                          const WriteSchemaOptions& options);
 
+// A name, at any level, that holds a character which only column mapping allows; nullopt where there is none.
+std::optional<std::string> nameThatNeedsMapping(const DataType& type);
 // Throws Error DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES for a name, at any level, that only column mapping
 // allows.
 void checkColumnNames(const DataType& type);

@@ -10,7 +10,9 @@
 
 #include "common/error.h"
 #include "common/options.h"
+#include "delta/files/statistics_columns.h"
 #include "delta/files/value_text.h"
+#include "delta/snapshot/property_values.h"
 
 namespace thalweg::delta {
 namespace {
@@ -73,44 +75,6 @@ std::optional<std::string> boundJson(const ParquetBounds& bounds, const DataType
   const bool anyNumber = !std::holds_alternative<std::monostate>(bounds.min);
   if (bounds.hasNan && (isMax || !anyNumber)) return jsonString("NaN");
   return std::visit(BoundText{type, options, isMax}, isMax ? bounds.max : bounds.min);
-}
-
-bool hasBounds(const DataType& type) {
-  switch (type.id()) {
-    case TypeId::Byte:
-    case TypeId::Short:
-    case TypeId::Int:
-    case TypeId::Long:
-    case TypeId::Float:
-    case TypeId::Double:
-    case TypeId::Decimal:
-    case TypeId::Date:
-    case TypeId::Timestamp:
-    case TypeId::TimestampNtz:
-    case TypeId::String:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// A comma-separated list of dotted names, back-ticks around names that hold dots or commas.
-std::vector<std::vector<std::string>> parseColumnList(std::string_view text) {
-  std::vector<std::vector<std::string>> columns(1, {""});
-  bool inTicks = false;
-  for (const char c : text) {
-    if (c == '`') {
-      inTicks = !inTicks;
-    } else if (!inTicks && c == ',') {
-      columns.push_back({""});
-    } else if (!inTicks && c == '.') {
-      columns.back().push_back("");
-    } else if (inTicks || c != ' ') {
-      columns.back().back() += c;
-    }
-  }
-  std::erase_if(columns, [](const auto& column) { return column.size() == 1 && column[0].empty(); });
-  return columns;
 }
 
 }  // namespace
@@ -238,10 +202,8 @@ StatisticsOptions statisticsOptions(const Metadata& metadata, const Protocol& pr
   number("delta.dataSkippingNumIndexedCols", &options.numIndexedColumns);
   number("delta.dataSkippingStringPrefixLength", &options.stringPrefixLength);
   options.stringPrefixLength = std::max<int64_t>(options.stringPrefixLength, 1);
-  if (const auto it = metadata.configuration.find("delta.dataSkippingStatsColumns");
-      it != metadata.configuration.end()) {
-    options.columns = parseColumnList(it->second);
-  }
+  if (const auto columns = tableProperty(metadata, kStatisticsColumns))
+    options.columns = parseColumnList(*columns);
   if (protocol.writerFeatures) {
     const auto& features = *protocol.writerFeatures;
     options.tightBounds = std::find(features.begin(), features.end(), "deletionVectors") != features.end();

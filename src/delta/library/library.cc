@@ -27,6 +27,7 @@
 #include "delta/scan/data_file_reader.h"
 #include "delta/scan/row_count.h"
 #include "delta/snapshot/delta_log.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"

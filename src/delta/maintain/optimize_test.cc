@@ -4,6 +4,7 @@
 #include "delta/maintain/curve_writer.h"
 #include "delta/maintain/table_for_tests.h"
 #include "delta/snapshot/clustering.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 
 namespace thalweg::delta {

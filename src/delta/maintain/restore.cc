@@ -17,6 +17,7 @@
 #include "delta/scan/vector_files.h"
 #include "delta/snapshot/clustering.h"
 #include "delta/snapshot/history.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 #include "types/column_metadata.h"
 #include "types/schema_json.h"

@@ -6,6 +6,7 @@
 #include "common/json_text.h"
 #include "delta/commit/transaction.h"
 #include "delta/scan/value_bounds.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 
 namespace thalweg::delta {

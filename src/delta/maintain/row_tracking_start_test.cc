@@ -5,6 +5,7 @@
 #include "common/testing/condition_of.h"
 #include "delta/log/log_files.h"
 #include "delta/maintain/table_for_tests.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 
 namespace thalweg::delta {

@@ -10,6 +10,7 @@
 #include "delta/log/log_files.h"
 #include "delta/log/parsed_stats.h"
 #include "delta/snapshot/delta_log.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 #include "delta/snapshot/table_properties.h"
 
@@ -249,6 +250,32 @@ TEST(TableFeatures, AProtocolIsTheLowestThatMeansTheFeatures) {
   EXPECT_EQ(upgradedProtocol(legacy(1, 4), mapped, "t"), legacy(2, 5));
 }
 
+// Asked of Spark 4.2 with Delta 4.4: readers that do not know a type would be shut out of the table for good.
+TEST(TableFeatures, ATableGetsThoseOfItsTypesByNameOnly) {
+  Metadata metadata;
+  metadata.schemaString =
+      R"({"type":"struct","fields":[{"name":"s","type":{"type":"struct","fields":[)"
+      R"({"name":"t","type":"timestamp_ntz","nullable":true,"metadata":{}}]},"nullable":true,"metadata":{}}]})";
+  EXPECT_EQ(protocolForNewTable(metadata, "t").readerFeatures, (std::vector<std::string>{"timestampNtz"}));
+  EXPECT_EQ(conditionOf([&] { upgradedProtocol(legacy(1, 2), metadata, "t"); }),
+            "DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT");
+  const Protocol asked = upgradedProtocol(legacy(1, 2), metadata, "t", {"timestampNtz"});
+  EXPECT_EQ(asked.readerFeatures, (std::vector<std::string>{"timestampNtz"}));
+  EXPECT_EQ(upgradedProtocol(asked, metadata, "t"), asked) << "has it already";
+}
+
+// Asked of Spark 4.2 with Delta 4.4: clients of the preview would not read a table with the stable feature.
+TEST(TableFeatures, APreviewTakesTheStableFeaturesPlace) {
+  Metadata metadata;
+  metadata.schemaString =
+      R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{}}]})";
+  metadata.configuration["delta.enableTypeWidening"] = "true";
+  const Protocol preview = protocolForNewTable(metadata, "t", {"typeWidening-preview"});
+  EXPECT_EQ(preview.readerFeatures, (std::vector<std::string>{"typeWidening-preview"}));
+  EXPECT_EQ(upgradedProtocol(preview, metadata, "t"), preview);
+  EXPECT_NO_THROW(checkWritable(preview, "t"));
+}
+
 TEST(TableFeatures, PropertiesAskForFeaturesAndGo) {
   Metadata metadata;
   metadata.schemaString = R"({"type":"struct","fields":[]})";
@@ -292,6 +319,62 @@ TEST(TableProperties, AreKnownInAnyCaseAndHeldToWhatTheyTake) {
   EXPECT_EQ(condition("delta.logRetentionDuration", "interval 1 week"), "none");
   EXPECT_EQ(condition("delta.feature.v2Checkpoint", "supported"), "none");
   EXPECT_EQ(condition("my.own", "anything"), "none");
+}
+
+// Each asked of Spark 4.2 with Delta 4.4 in ALTER TABLE.
+TEST(TableProperties, TakeTheValuesThatSparkTakes) {
+  const auto condition = [](const char* name, const char* value) {
+    return conditionOf([&] { checkTableProperty(name, value, false); });
+  };
+  struct Row {
+    const char* name;
+    std::vector<const char*> taken;
+    std::vector<const char*> refused;
+  };
+  const std::vector<Row> rows = {
+      {"delta.dataSkippingNumIndexedCols", {"-1", "0", "5"}, {"-2", "x", "", "1.5", "99999999999"}},
+      {"delta.dataSkippingStatsColumns", {"id", "", " ", "`id`", "id, s"}, {"id,"}},
+      {"delta.dataSkippingStringPrefixLength", {"0", "16"}, {"-1", "x"}},
+      {"delta.isolationLevel", {"Serializable", "SERIALIZABLE"}, {"WriteSerializable", "SnapshotIsolation"}},
+      {"delta.autoOptimize", {"true", "false"}, {"x"}},
+      {"delta.autoOptimize.autoCompact", {"true", "false"}, {"x", "auto", "legacy", ""}},
+      {"delta.deletedFileRetentionDuration",
+       {"interval 0 seconds", "30 days", "1 day -2 hours", "interval 1.5 seconds", "1 microsecond"},
+       {"-1 days", "interval -1 day", "1 month", "interval 1 year", "interval 1 month 2 days"}},
+      {"delta.parquet.format.version", {"2.12.0", "1.0.0", "2.0.0"}, {"x", "1", "2", "v1", "3.0", "1.0"}},
+      {"delta.minReaderVersion", {"1", "3"}, {"x", "9"}},
+      {"delta.checkpointPolicy", {"v2", "classic"}, {"V2", "x"}},
+      {"delta.checkpointInterval", {"5"}, {"x", "99999999999", "0"}},
+      {"delta.appendOnly", {"true"}, {"x", ""}},
+      {"delta.randomPrefixLength", {"2"}, {"0", "x"}},
+      {"delta.requireCheckpointProtectionBeforeVersion", {"2"}, {"-2"}},
+      {"delta.rowTrackingSuspended", {"true"}, {"x"}}};
+  for (const Row& row : rows) {
+    for (const char* value : row.taken)
+      EXPECT_EQ(condition(row.name, value), "none") << row.name << " " << value;
+    for (const char* value : row.refused)
+      EXPECT_EQ(condition(row.name, value), "UNSUPPORTED_TABLE_CHANGE") << row.name << " " << value;
+  }
+  EXPECT_EQ(condition("delta.isolationLevel", "x"), "DELTA_INVALID_ISOLATION_LEVEL");
+  for (const char* value : {"30", "interval", "1 weeks 2 ms", "1day", "x"})
+    EXPECT_EQ(condition("delta.logRetentionDuration", value), "DELTA_INVALID_INTERVAL") << value;
+  EXPECT_EQ(condition("delta.logRetentionDuration", ""), "DELTA_INVALID_CALENDAR_INTERVAL_EMPTY");
+  EXPECT_EQ(condition("delta.columnMapping.maxColumnId", "5"), "DELTA_CANNOT_MODIFY_TABLE_PROPERTY");
+  for (const char* name : {"delta.targetFileSize", "delta.tuneFileSizesForRewrites",
+                           "delta.rowTracking.materializedRowIdColumnName"})
+    EXPECT_EQ(condition(name, "1"), "DELTA_UNKNOWN_CONFIGURATION") << name;
+}
+
+TEST(TableProperties, KeepTheLogAsLongAsRemovedFiles) {
+  const auto condition = [](std::map<std::string, std::string> properties) {
+    return conditionOf([&] { checkRetentions(properties); });
+  };
+  const std::string log(kLogRetention), deleted("delta.deletedFileRetentionDuration");
+  EXPECT_EQ(condition({}), "none");
+  EXPECT_EQ(condition({{log, "1 day"}}), "UNSUPPORTED_TABLE_CHANGE") << "removed files stay for 7 days";
+  EXPECT_EQ(condition({{log, "1 day"}, {deleted, "1 hour"}}), "none");
+  EXPECT_EQ(condition({{deleted, "30 days"}}), "none") << "so does the log";
+  EXPECT_EQ(condition({{deleted, "31 days"}}), "UNSUPPORTED_TABLE_CHANGE");
 }
 
 TEST(TableFeatures, RetentionTexts) {

@@ -2,16 +2,38 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <iterator>
+#include <limits>
 
 #include "common/error.h"
 #include "common/options.h"
-#include "delta/snapshot/table_features.h"
+#include "delta/files/statistics_columns.h"
+#include "delta/snapshot/property_values.h"
+#include "delta/snapshot/protocol_choice.h"
+#include "types/text/intervals.h"
 
 namespace thalweg::delta {
 namespace {
 
-enum class Takes { Any, Flag, Interval, PositiveNumber, Policy };
+enum class Takes {
+  Any,
+  Nothing,  // Delta sets it, no user does
+  Flag,
+  Interval,
+  PositiveInt,
+  NaturalInt,
+  NaturalLong,
+  Long,
+  NumColumns,
+  Columns,
+  Policy,
+  Isolation,
+  Codec,
+  FileVersion,
+  ReaderVersion,
+  WriterVersion
+};
 
 struct Property {
   std::string_view name;
@@ -21,20 +43,20 @@ struct Property {
 // Delta 4.4's, but for those that catalogs and Iceberg's formats bring.
 constexpr Property kProperties[] = {
     {"delta.appendOnly", Takes::Flag},
-    {"delta.autoOptimize"},
-    {"delta.autoOptimize.autoCompact"},
+    {"delta.autoOptimize", Takes::Flag},
+    {"delta.autoOptimize.autoCompact", Takes::Flag},
     {"delta.autoOptimize.optimizeWrite", Takes::Flag},
     {"delta.checkpoint.writeStatsAsJson", Takes::Flag},
     {"delta.checkpoint.writeStatsAsStruct", Takes::Flag},
-    {"delta.checkpointInterval", Takes::PositiveNumber},
+    {"delta.checkpointInterval", Takes::PositiveInt},
     {"delta.checkpointPolicy", Takes::Policy},
     {"delta.checkpointRetentionDuration", Takes::Interval},
-    {"delta.columnMapping.maxColumnId"},
+    {"delta.columnMapping.maxColumnId", Takes::Nothing},
     {"delta.columnMapping.mode"},
     {"delta.compatibility.symlinkFormatManifest.enabled", Takes::Flag},
-    {"delta.dataSkippingNumIndexedCols"},
-    {"delta.dataSkippingStatsColumns"},
-    {"delta.dataSkippingStringPrefixLength"},
+    {"delta.dataSkippingNumIndexedCols", Takes::NumColumns},
+    {"delta.dataSkippingStatsColumns", Takes::Columns},
+    {"delta.dataSkippingStringPrefixLength", Takes::NaturalInt},
     {"delta.deletedFileRetentionDuration", Takes::Interval},
     {"delta.dropFeatureTruncateHistory.retentionDuration", Takes::Interval},
     {"delta.enableChangeDataFeed", Takes::Flag},
@@ -48,24 +70,20 @@ constexpr Property kProperties[] = {
     {"delta.enableRowTracking", Takes::Flag},
     {"delta.enableTypeWidening", Takes::Flag},
     {"delta.enableVariantShredding", Takes::Flag},
-    {"delta.inCommitTimestampEnablementTimestamp"},
-    {"delta.inCommitTimestampEnablementVersion"},
-    {"delta.isolationLevel"},
+    {"delta.inCommitTimestampEnablementTimestamp", Takes::Long},
+    {"delta.inCommitTimestampEnablementVersion", Takes::Long},
+    {"delta.isolationLevel", Takes::Isolation},
     {"delta.logRetentionDuration", Takes::Interval},
-    {"delta.minReaderVersion"},
-    {"delta.minWriterVersion"},
-    {"delta.parquet.compression.codec"},
-    {"delta.parquet.format.version"},
-    {"delta.randomPrefixLength"},
+    {"delta.minReaderVersion", Takes::ReaderVersion},
+    {"delta.minWriterVersion", Takes::WriterVersion},
+    {"delta.parquet.compression.codec", Takes::Codec},
+    {"delta.parquet.format.version", Takes::FileVersion},
+    {"delta.randomPrefixLength", Takes::PositiveInt},
     {"delta.randomizeFilePrefixes", Takes::Flag},
-    {"delta.requireCheckpointProtectionBeforeVersion"},
-    {"delta.rowTracking.materializedRowCommitVersionColumnName"},
-    {"delta.rowTracking.materializedRowIdColumnName"},
+    {"delta.requireCheckpointProtectionBeforeVersion", Takes::NaturalLong},
     {"delta.rowTrackingSuspended", Takes::Flag},
     {"delta.sampleRetentionDuration", Takes::Interval},
     {"delta.setTransactionRetentionDuration", Takes::Interval},
-    {"delta.targetFileSize"},
-    {"delta.tuneFileSizesForRewrites"},
     {"delta.universalFormat.enabledFormats"},
 };
 
@@ -80,10 +98,26 @@ bool startsWithIgnoreCase(std::string_view text, std::string_view front) {
   return text.size() >= front.size() && equalsIgnoreCase(text.substr(0, front.size()), front);
 }
 
-bool isPositiveNumber(std::string_view text) {
-  int64_t value = 0;
+// Whether the text is a number of this type not below `least`.
+template <typename Number>
+bool isNumber(std::string_view text, Number least) {
+  Number value = 0;
+  if (text.starts_with('+')) text.remove_prefix(1);
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value > 0;
+  return error == std::errc() && end == text.data() + text.size() && value >= least;
+}
+
+// "2.12.0": of Parquet's versions 1 and 2.
+bool isFileVersion(std::string_view text) {
+  if (!text.starts_with("1.") && !text.starts_with("2.")) return false;
+  const size_t dot = text.find('.', 2);
+  return dot != std::string_view::npos && isNumber<uint32_t>(text.substr(2, dot - 2), 0) &&
+         isNumber<uint32_t>(text.substr(dot + 1), 0);
+}
+
+bool isOneOf(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return equalsIgnoreCase(text, word); });
 }
 
 [[noreturn]] void throwRefused(std::string_view name, std::string_view value, std::string_view takes) {
@@ -94,10 +128,90 @@ bool isPositiveNumber(std::string_view text) {
               {{"change", change}});
 }
 
+void checkInterval(std::string_view name, std::string_view value) {
+  if (value.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    throw Error("DELTA_INVALID_CALENDAR_INTERVAL_EMPTY",
+                "The table's property " + std::string(name) + " takes an interval (interval 30 days).", {});
+  }
+  const auto milliseconds = parseRetentionMs(value);
+  if (milliseconds && *milliseconds >= 0) return;
+  if (milliseconds || countsMonths(value))
+    throwRefused(name, value,
+                 "an interval that is not negative, without months and years (interval 30 days)");
+  throw Error("DELTA_INVALID_INTERVAL",
+              "The table's property " + std::string(name) +
+                  " takes an interval of weeks, days, hours, minutes and seconds (interval 30 days), not '" +
+                  std::string(value) + "'.",
+              {{"interval", std::string(value)}});
+}
+
+// Tables of Databricks may have been made with others, which writers obey.
+void checkIsolation(std::string_view name, std::string_view value) {
+  if (equalsIgnoreCase(value, "Serializable")) return;
+  if (isOneOf(value, {"WriteSerializable", "SnapshotIsolation"})) throwRefused(name, value, "Serializable");
+  throw Error(
+      "DELTA_INVALID_ISOLATION_LEVEL",
+      "The table's property " + std::string(name) + " takes Serializable, not '" + std::string(value) + "'.",
+      {{"isolationLevel", std::string(value)}});
+}
+
+void checkValue(Takes takes, std::string_view name, std::string_view value) {
+  const auto require = [&](bool holds, std::string_view what) {
+    if (!holds) throwRefused(name, value, what);
+  };
+  switch (takes) {
+    case Takes::Any:
+      return;
+    case Takes::Nothing:
+      throw Error("DELTA_CANNOT_MODIFY_TABLE_PROPERTY",
+                  "The table's property " + std::string(name) + " is Delta's own: it cannot be set.",
+                  {{"prop", std::string(name)}});
+    case Takes::Flag:
+      return require(isOneOf(value, {"true", "false"}), "true or false");
+    case Takes::Interval:
+      return checkInterval(name, value);
+    case Takes::PositiveInt:
+      return require(isNumber<int32_t>(value, 1), "a number above 0");
+    case Takes::NaturalInt:
+      return require(isNumber<int32_t>(value, 0), "a number, 0 or more");
+    case Takes::NaturalLong:
+      return require(isNumber<int64_t>(value, 0), "a number, 0 or more");
+    case Takes::Long:
+      return require(isNumber<int64_t>(value, std::numeric_limits<int64_t>::min()), "a number");
+    case Takes::NumColumns:
+      return require(isNumber<int32_t>(value, -1), "a number of columns, or -1 for all of them");
+    case Takes::Columns:
+      return require(parseColumnList(value).has_value(), "names of columns, with commas between them");
+    case Takes::Policy:
+      return require(value == "classic" || value == "v2", "classic or v2");
+    case Takes::Isolation:
+      return checkIsolation(name, value);
+    case Takes::Codec:
+      return require(
+          isOneOf(value, {"none", "uncompressed", "snappy", "gzip", "brotli", "lz4", "lz4_raw", "zstd"}),
+          "snappy, zstd, gzip, lz4, lz4_raw, brotli or uncompressed");
+    case Takes::FileVersion:
+      return require(isFileVersion(value), "a version of Parquet's format (2.12.0)");
+    case Takes::ReaderVersion:
+      return require(value.size() == 1 && value[0] >= '1' && value[0] <= '3', "1, 2 or 3");
+    case Takes::WriterVersion:
+      return require(value.size() == 1 && value[0] >= '1' && value[0] <= '7', "1 to 7");
+  }
+}
+
 }  // namespace
 
 bool isTableProperty(std::string_view name) {
   return findProperty(name) != nullptr;
+}
+
+bool isOfOneTable(std::string_view name) {
+  for (const std::string_view front :
+       {std::string_view("delta.columnMapping.maxColumnId"), std::string_view("delta.rowTracking."),
+        std::string_view("delta.inCommitTimestampEnablement"), kCheckpointProtection}) {
+    if (startsWithIgnoreCase(name, front)) return true;
+  }
+  return false;
 }
 
 std::string tablePropertyName(std::string_view name) {
@@ -119,29 +233,20 @@ void checkTableProperty(std::string_view name, std::string_view value, bool allo
         {{"config", std::string(name)},
          {"disableCheckConfig", "spark.databricks.delta.allowArbitraryProperties.enabled"}});
   }
-  switch (property->takes) {
-    case Takes::Any:
-      return;
-    case Takes::Flag:
-      if (!equalsIgnoreCase(value, "true") && !equalsIgnoreCase(value, "false"))
-        throwRefused(name, value, "true or false");
-      return;
-    case Takes::PositiveNumber:
-      if (!isPositiveNumber(value)) throwRefused(name, value, "a number above 0");
-      return;
-    case Takes::Policy:
-      if (!equalsIgnoreCase(value, "classic") && !equalsIgnoreCase(value, "v2"))
-        throwRefused(name, value, "classic or v2");
-      return;
-    case Takes::Interval:
-      if (parseRetentionMs(value)) return;
-      throw Error("DELTA_INVALID_INTERVAL",
-                  "The table's property " + std::string(name) +
-                      " takes an interval of weeks, days, hours, minutes and "
-                      "seconds (interval 30 days), not '" +
-                      std::string(value) + "'.",
-                  {{"interval", std::string(value)}});
-  }
+  checkValue(property->takes, name, value);
+}
+
+void checkRetentions(const std::map<std::string, std::string>& properties) {
+  const std::string log(kLogRetention);
+  const std::string deleted = "delta.deletedFileRetentionDuration";
+  if (!properties.contains(log) && !properties.contains(deleted)) return;
+  Metadata said;
+  said.configuration = properties;
+  if (logRetentionMs(said) >= deletedFileRetentionMs(said)) return;
+  throwRefused(log, tableProperty(said, log).value_or("its default, 30 days"),
+               "no shorter interval than " + deleted + " (" +
+                   tableProperty(said, deleted).value_or("its default, 7 days") +
+                   "; say both in one statement)");
 }
 
 }  // namespace thalweg::delta

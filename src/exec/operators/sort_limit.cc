@@ -22,14 +22,13 @@ struct SortEntry {
   uint32_t row;
 };
 
-class RunningSort final : public SinglePartition {
+// Puts rows in the order of a node. Used once.
+class Sorter {
  public:
-  RunningSort(const PhysicalSort& node, std::unique_ptr<RunningOperator> input, Execution& execution)
-      : node_(node), input_(std::move(input)), execution_(execution) {}
+  Sorter(const PhysicalSort& node, Execution& execution, int partition)
+      : node_(node), execution_(execution), context_(execution.evaluation(partition)) {}
 
- protected:
-  std::vector<std::shared_ptr<arrow::RecordBatch>> produce() override {
-    const auto batches = collectAll(*input_, execution_);
+  std::vector<std::shared_ptr<arrow::RecordBatch>> sorted(const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches) {
     if (batches.empty()) return {};
     std::string arena;
     std::vector<SortEntry> entries = encodeKeys(batches, &arena);
@@ -56,13 +55,12 @@ class RunningSort final : public SinglePartition {
       columns.push_back({order.type(), order.ascending(), order.nullsFirst()});
     }
     const KeyEncoder encoder(std::move(columns));
-    const EvaluationContext context = execution_.evaluation();
     std::vector<SortEntry> entries;
     for (uint32_t b = 0; b < batches.size(); ++b) {
       execution_.cancellation.throwIfCancelled();
       const Selection all = Selection::all(batches[b]->num_rows());
       std::vector<std::shared_ptr<arrow::Array>> keys;
-      for (const ExpressionPtr& order : node_.orders()) keys.push_back(evaluateToArray(*order, *batches[b], all, context));
+      for (const ExpressionPtr& order : node_.orders()) keys.push_back(evaluateToArray(*order, *batches[b], all, context_));
       for (int64_t row = 0; row < batches[b]->num_rows(); ++row) {
         const size_t offset = arena->size();
         encoder.append(keys, row, arena);
@@ -75,7 +73,7 @@ class RunningSort final : public SinglePartition {
   std::vector<std::shared_ptr<arrow::RecordBatch>> gather(const std::vector<std::shared_ptr<arrow::RecordBatch>>& batches,
                                                           const std::vector<SortEntry>& entries) {
     const auto schema = toArrowSchema(*node_.schema());
-    arrow::MemoryPool* pool = execution_.evaluation().memoryPool();
+    arrow::MemoryPool* pool = context_.memoryPool();
     std::vector<std::shared_ptr<arrow::RecordBatch>> sorted;
     for (size_t at = 0; at < entries.size(); at += kOutputRows) {
       const size_t end = std::min(entries.size(), at + kOutputRows);
@@ -95,8 +93,51 @@ class RunningSort final : public SinglePartition {
   }
 
   const PhysicalSort& node_;
+  Execution& execution_;
+  EvaluationContext context_;
+};
+
+class RunningSort final : public SinglePartition {
+ public:
+  RunningSort(const PhysicalSort& node, std::unique_ptr<RunningOperator> input, Execution& execution)
+      : node_(node), input_(std::move(input)), execution_(execution) {}
+
+ protected:
+  std::vector<std::shared_ptr<arrow::RecordBatch>> produce() override {
+    return Sorter(node_, execution_, 0).sorted(collectAll(*input_, execution_));
+  }
+
+ private:
+  const PhysicalSort& node_;
   std::unique_ptr<RunningOperator> input_;
   Execution& execution_;
+};
+
+// A partition in order. It is read whole when its first row is asked for.
+class SortedReader final : public BatchReader {
+ public:
+  SortedReader(std::unique_ptr<BatchReader> input, Sorter sorter, const Execution& execution)
+      : input_(std::move(input)), sorter_(std::move(sorter)), execution_(execution) {}
+
+  std::shared_ptr<arrow::RecordBatch> next() override {
+    if (!sorted_) sorted_ = readBatches(sorter_.sorted(readAll()));
+    return sorted_->next();
+  }
+
+ private:
+  std::vector<std::shared_ptr<arrow::RecordBatch>> readAll() {
+    std::vector<std::shared_ptr<arrow::RecordBatch>> batches;
+    while (auto batch = input_->next()) {
+      execution_.cancellation.throwIfCancelled();
+      batches.push_back(std::move(batch));
+    }
+    return batches;
+  }
+
+  std::unique_ptr<BatchReader> input_;
+  Sorter sorter_;
+  const Execution& execution_;
+  std::unique_ptr<BatchReader> sorted_;
 };
 
 class LimitReader final : public BatchReader {
@@ -214,19 +255,24 @@ class RunningUnion final : public RunningOperator {
 
 }  // namespace
 
-PhysicalSort::PhysicalSort(std::vector<ExpressionPtr> orders, int64_t limit, PhysicalPtr child)
-    : PhysicalNode(child->schema(), {child}), orders_(std::move(orders)), limit_(limit) {
+PhysicalSort::PhysicalSort(std::vector<ExpressionPtr> orders, SortedRows rows, int64_t limit, PhysicalPtr child)
+    : PhysicalNode(child->schema(), {child}), orders_(std::move(orders)), rows_(rows), limit_(limit) {
   std::vector<KeyColumn> columns;
   for (const ExpressionPtr& order : orders_) columns.push_back({order->type()});
   KeyEncoder checkOrderable(std::move(columns));
 }
 
 std::unique_ptr<RunningOperator> PhysicalSort::start(Execution& execution) const {
-  return std::make_unique<RunningSort>(*this, children()[0]->start(execution), execution);
+  auto input = children()[0]->start(execution);
+  if (rows_ == SortedRows::All) return std::make_unique<RunningSort>(*this, std::move(input), execution);
+  return wrapReaders(std::move(input), [this, &execution](std::unique_ptr<BatchReader> reader, int partition) {
+    return std::make_unique<SortedReader>(std::move(reader), Sorter(*this, execution, partition), execution);
+  });
 }
 
 std::string PhysicalSort::describe() const {
   std::string text = limit_ >= 0 ? "TakeOrdered(limit=" + std::to_string(limit_) + ", [" : "Sort([";
+  if (rows_ == SortedRows::OfEachPartition) text = "SortWithinPartitions([";
   for (size_t i = 0; i < orders_.size(); ++i) text += (i ? ", " : "") + orders_[i]->toString();
   return text + "])";
 }

@@ -6,10 +6,13 @@
 
 namespace thalweg {
 
-// All rows in order. `limit` ≥ 0: only the first so many (a sort below a limit).
+// What a sort puts in order: all rows, in one partition, or each partition's own, which stay apart.
+enum class SortedRows { All, OfEachPartition };
+
+// Rows in order. `limit` ≥ 0: only the first so many (a sort of all rows below a limit).
 class PhysicalSort final : public PhysicalNode {
  public:
-  PhysicalSort(std::vector<ExpressionPtr> orders, int64_t limit, PhysicalPtr child);
+  PhysicalSort(std::vector<ExpressionPtr> orders, SortedRows rows, int64_t limit, PhysicalPtr child);
   std::unique_ptr<RunningOperator> start(Execution& execution) const override;
   std::string describe() const override;
   const std::vector<ExpressionPtr>& orders() const { return orders_; }
@@ -17,6 +20,7 @@ class PhysicalSort final : public PhysicalNode {
 
  private:
   std::vector<ExpressionPtr> orders_;
+  SortedRows rows_;
   int64_t limit_;
 };
 

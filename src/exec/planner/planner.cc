@@ -216,7 +216,8 @@ class Planner {
   Binder binder(const LogicalNode& node) const { return Binder(node.child()->output(), constants_); }
 
   PhysicalPtr planSort(const LogicalSort& sort, int64_t limit) const {
-    return std::make_shared<PhysicalSort>(binder(sort).bindAll(sort.orders()), limit, plan(*sort.child()));
+    const SortedRows rows = sort.global() ? SortedRows::All : SortedRows::OfEachPartition;
+    return std::make_shared<PhysicalSort>(binder(sort).bindAll(sort.orders()), rows, limit, plan(*sort.child()));
   }
 
   PhysicalPtr planLimit(const LogicalLimit& limit) const {
@@ -226,7 +227,8 @@ class Planner {
       return std::make_shared<PhysicalStreamLimit>(limit.limit(), operatorId, plan(*limit.child()));
     }
     const LogicalPtr& child = limit.child();
-    const bool topRows = !limit.tail() && limit.limit() >= 0 && child->kind() == LogicalKind::Sort;
+    const bool topRows = !limit.tail() && limit.limit() >= 0 && child->kind() == LogicalKind::Sort &&
+                         static_cast<const LogicalSort&>(*child).global();
     PhysicalPtr input = topRows ? planSort(static_cast<const LogicalSort&>(*child), limit.limit() + limit.offset()) : plan(*child);
     return std::make_shared<PhysicalLimit>(limit.limit(), limit.offset(), limit.tail(), std::move(input));
   }

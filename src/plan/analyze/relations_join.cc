@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "expr/aggregate.h"
 #include "functions/registry.h"
+#include "plan/analyze/char_padding.h"
 #include "plan/analyze/relations.h"
 
 namespace thalweg {
@@ -187,7 +188,9 @@ LogicalPtr RelationAnalyzer::joinUsing(JoinType type, const std::vector<std::str
   for (const std::string& name : names) {
     leftKeys.push_back(usingColumn(name, *sides.left, "left", context_.functions.caseSensitive));
     rightKeys.push_back(usingColumn(name, *sides.right, "right", context_.functions.caseSensitive));
-    equalities.push_back(resolveFunction({"==", {leftKeys.back(), rightKeys.back()}}, context_.functions));
+    std::vector<ExpressionPtr> keys = {leftKeys.back(), rightKeys.back()};
+    padComparison("==", &keys);
+    equalities.push_back(resolveFunction({"==", std::move(keys)}, context_.functions));
   }
   const auto joined = std::make_shared<LogicalJoin>(type, joinConjuncts(equalities), sides.left, sides.right);
 

@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 #include "common/json_text.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 
 namespace thalweg {
@@ -119,7 +120,8 @@ std::unique_ptr<DeltaWrite> beginDeltaCreation(std::shared_ptr<delta::DeltaLog> 
   DeltaWriteRequest request;
   request.schema = std::move(schema);
   request.overwrite = snapshot != nullptr;
-  request.newTable = {creation.comment, creation.properties, creation.clusterBy, creation.declared};
+  request.newTable = {creation.comment, creation.properties, creation.declared};
+  options.clusterBy = creation.clusterBy;
   std::vector<std::string> clusterBy;
   for (const auto& path : creation.clusterBy) clusterBy.push_back(fmt::format("{}", fmt::join(path, ".")));
   std::map<std::string, std::string> shown = creation.properties;

@@ -458,6 +458,13 @@ TEST_F(DeltaBatchWriteTest, AnotherSchemaEndsTheClustering) {
             R"({"clusteringColumns":[],"domainName":"delta.clustering"})");
 }
 
+TEST_F(DeltaBatchWriteTest, ANewTableIsClusteredAsTheWriteSays) {
+  DeltaWriteOptions options;
+  options.clusterBy = {{"Name"}};
+  EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}}, options));
+  EXPECT_EQ(delta::clusteringColumns(*log_->update()), (std::vector<std::vector<std::string>>{{"name"}}));
+}
+
 // Takes every text for the condition id = 1.
 class IdIsOne final : public delta::ExpressionEvaluator {
  public:

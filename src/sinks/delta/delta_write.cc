@@ -8,22 +8,13 @@
 #include <arrow/record_batch.h>
 
 #include "common/error.h"
-#include "common/uuid.h"
-#include "delta/files/column_mapping.h"
-#include "delta/files/dependent_rules.h"
 #include "delta/files/partition_values.h"
 #include "delta/files/partitioned_writer.h"
-#include "delta/files/row_tracking.h"
 #include "delta/maintain/auto_compaction.h"
 #include "delta/maintain/compaction.h"
 #include "delta/modify/change_writer.h"
-#include "delta/snapshot/clustering.h"
 #include "delta/snapshot/table_features.h"
-#include "delta/snapshot/table_properties.h"
-#include "delta/snapshot/type_widening.h"
-#include "storage/uri_path.h"
 #include "types/column_metadata.h"
-#include "types/schema_json.h"
 
 namespace thalweg {
 namespace {
@@ -32,57 +23,7 @@ namespace {
 // memory.
 constexpr int64_t kOptimizedTaskBytes = int64_t{512} << 20;
 
-// The partition columns in the schema's own spelling.
-std::vector<std::string> canonicalNames(const Schema& schema, const std::vector<std::string>& names) {
-  std::vector<std::string> canonical;
-  for (const std::string& name : names) {
-    canonical.push_back(
-        schema.fields()[static_cast<size_t>(schema.fieldIndex(name, /*caseSensitive=*/false))].name);
-  }
-  return canonical;
-}
-
-bool sameNames(const std::vector<std::string>& left, const std::vector<std::string>& right) {
-  return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                    [](const auto& a, const auto& b) { return equalsIgnoreCase(a, b); });
-}
-
 }  // namespace
-
-DeltaWriteOptions DeltaWriteOptions::parse(const Options& options, std::vector<std::string> partitionBy) {
-  for (const char* name : {"replaceOn", "replaceUsing"}) {
-    if (options.has(name)) throw unsupported(std::string("the Delta write option ") + name);
-  }
-  DeltaWriteOptions parsed;
-  parsed.partitionBy = std::move(partitionBy);
-  parsed.mergeSchema = options.getBool("mergeSchema", false);
-  parsed.overwriteSchema = options.getBool("overwriteSchema", false);
-  const std::string overwriteMode = options.getOr("partitionOverwriteMode", "static");
-  parsed.dynamicOverwrite = equalsIgnoreCase(overwriteMode, "dynamic");
-  if (!parsed.dynamicOverwrite && !equalsIgnoreCase(overwriteMode, "static")) {
-    throw Error("DELTA_ILLEGAL_OPTION",
-                "'" + overwriteMode + "' is no partitionOverwriteMode: STATIC and DYNAMIC are.",
-                {{"name", "partitionOverwriteMode"},
-                 {"input", overwriteMode},
-                 {"explain", "must be 'STATIC' or 'DYNAMIC'"}});
-  }
-  parsed.maxRecordsPerFile = options.getLong("maxRecordsPerFile").value_or(0);
-  parsed.userMetadata = options.get("userMetadata");
-  for (const auto& [key, option] : options.entries()) {
-    if (!key.starts_with("delta.")) continue;
-    delta::checkTableProperty(option.name, option.value, /*allowUnknown=*/false);
-    parsed.properties[delta::tablePropertyName(option.name)] = option.value;
-  }
-  parsed.replaceWhere = options.get("replaceWhere");
-  parsed.txnAppId = options.get("txnAppId");
-  parsed.txnVersion = options.getLong("txnVersion");
-  if (options.has("optimizeWrite")) parsed.optimizeWrite = options.getBool("optimizeWrite", false);
-  for (const char* key :
-       {delta::kAutoCompactSetting, delta::kAutoCompactMinFilesSetting, delta::kAutoCompactMaxSizeSetting}) {
-    if (const auto value = options.get(key)) parsed.autoCompaction[key] = *value;
-  }
-  return parsed;
-}
 
 // The rows of one task.
 class DeltaWrite::Task : public TaskWriter {
@@ -134,155 +75,6 @@ DeltaWrite::DeltaWrite(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr 
   if (request_.upsertKey) settleUpsert();
 }
 
-void DeltaWrite::settleProtocol() {
-  const std::string uri = log_->table().uri();
-  const std::set<std::string> wanted = delta::takeFeatureRequests(&metadata_, uri);
-  std::set<std::string> features = wanted;
-  if (request_.newTable && !request_.newTable->clusterBy.empty())
-    features.insert({"clustering", "domainMetadata"});
-  if (!snapshot_) {
-    protocol_ = delta::protocolForNewTable(metadata_, uri, features);
-    return checkDefaults();
-  }
-  delta::checkWritable(snapshot_->protocol(), uri);
-  protocol_ = snapshot_->protocol();
-  if (!metadataChanged_) return;
-  protocol_ = delta::upgradedProtocol(protocol_, metadata_, uri, features);
-  protocolChanged_ = !(protocol_ == snapshot_->protocol());
-  checkDefaults();
-}
-
-// Unlike other features this one is not switched on by its use.
-void DeltaWrite::checkDefaults() const {
-  if (delta::supportsFeature(protocol_, "allowColumnDefaults")) return;
-  for (const StructField& column : plan_.tableSchema->fields()) {
-    if (!hasMetadataKey(column.metadata, delta::kCurrentDefault)) continue;
-    throw Error(
-        "WRONG_COLUMN_DEFAULTS_FOR_DELTA_FEATURE_NOT_ENABLED",
-        "The column " + column.name +
-            " has a default: the table needs the property 'delta.feature.allowColumnDefaults' = 'supported'.",
-        {{"commandType", "CREATE TABLE"}});
-  }
-}
-
-void DeltaWrite::settleRules() {
-  std::vector<bool> given;
-  for (size_t i = 0; i < plan_.dataColumns.size(); ++i) {
-    given.push_back(plan_.dataColumns[i] >= 0);
-    const StructField& column = plan_.tableSchema->fields()[i];
-    const bool explicitly = metadataFlag(column.metadata, delta::kIdentityAllowExplicitInsert);
-    if (!given.back() || !delta::isIdentity(column) || explicitly) continue;
-    if (request_.newTable && request_.newTable->declared) continue;
-    throw Error("DELTA_IDENTITY_COLUMNS_EXPLICIT_INSERT_NOT_SUPPORTED",
-                "The column " + column.name +
-                    " is GENERATED ALWAYS AS IDENTITY: the table gives its values. Leave it out.",
-                {{"columnName", column.name}});
-  }
-  rules_ = std::make_unique<delta::RowRules>(metadata_, plan_.tableSchema, given, engine_.expressions.get());
-  if (!options_.replaceWhere) return;
-  if (!engine_.expressions)
-    throw unsupported("the Delta write option replaceWhere without an evaluator of SQL");
-  if (!request_.overwrite) return;
-  rules_->requireReplaceWhere(*options_.replaceWhere, *engine_.expressions);
-  // A condition that cannot be one is said before any row is read.
-  if (snapshot_) replaceCondition_ = engine_.expressions->condition(*options_.replaceWhere, *snapshot_);
-}
-
-// What can be known at the start of a query must not end it in the middle.
-void DeltaWrite::settleUpsert() {
-  delta::checkRemovesRows(metadata_, log_->table().uri());
-  for (const std::string& name : request_.upsertKey->names()) {
-    const auto typeIn = [&](const Schema& schema) {
-      return schema.fields()[static_cast<size_t>(schema.fieldIndex(name, /*caseSensitive=*/false))].type;
-    };
-    const DataTypePtr table = typeIn(*plan_.tableSchema);
-    const DataTypePtr query = typeIn(*request_.schema);
-    if (equals(*table, *query)) continue;
-    // Two groups could become one row.
-    throw Error(
-        "DELTA_FAILED_TO_MERGE_FIELDS",
-        fmt::format("The query groups by column {} as {}, and the table has it as {}: in update mode, which "
-                    "finds rows by "
-                    "their grouping columns, these are not cast. Cast the column before it is grouped by.",
-                    name, query->sqlString(), table->sqlString()),
-        {{"currentField", name}, {"updateField", name}});
-  }
-  std::optional<delta::DataFileLayout> changes;
-  if (delta::tableFlag(metadata_, delta::kEnableChangeDataFeed)) changes = layout_;
-  upsert_ = std::make_unique<delta::Upsert>(
-      request_.upsertKey, delta::makeTableLayout(log_->table(), metadata_, plan_.tableSchema),
-      std::move(changes));
-}
-
-bool DeltaWrite::replacesSchema() const {
-  return snapshot_ && request_.overwrite && options_.overwriteSchema;
-}
-
-void DeltaWrite::settleSchema() {
-  delta::WriteSchemaOptions rules;
-  rules.mergeSchema = options_.mergeSchema;
-  rules.streaming = request_.streaming;
-  rules.canCast = static_cast<bool>(engine_.cast);
-  if (!snapshot_ || replacesSchema() || request_.newTable) return settleNewSchema(rules);
-  metadata_ = snapshot_->metadata();
-  rules.columnMapping = delta::columnMappingMode(metadata_) != delta::ColumnMappingMode::None;
-  rules.widenTypes = delta::tableFlag(metadata_, delta::kEnableTypeWidening);
-  settlePartitioning(metadata_);
-  plan_ = delta::planWriteSchema(*snapshot_->schema(), *request_.schema, rules);
-  if (!plan_.schemaChanged) return;
-  if (engine_.expressions) delta::checkWidenedColumns(metadata_, *plan_.tableSchema, *engine_.expressions);
-  metadata_.schemaString = toSchemaJson(*plan_.tableSchema);
-  delta::assignColumnMapping(&metadata_, delta::PhysicalNames::Generated);
-  plan_.tableSchema = metadata_.schema();
-  metadataChanged_ = true;
-}
-
-// A table that is made, made anew, or gets another schema.
-void DeltaWrite::settleNewSchema(delta::WriteSchemaOptions rules) {
-  const bool replacesTable = snapshot_ && request_.newTable;
-  if (snapshot_ && !replacesTable) {
-    metadata_ = snapshot_->metadata();
-  } else {
-    metadata_.id = randomUuid();
-    metadata_.createdTime = log_->clock().nowMillis();
-  }
-  if (request_.newTable) {
-    metadata_.description = request_.newTable->description;
-    metadata_.configuration = request_.newTable->configuration;
-  }
-  if (!request_.streaming && (!snapshot_ || replacesTable))
-    metadata_.configuration.insert(options_.properties.begin(), options_.properties.end());
-  // Without vectors every changed row would rewrite its file.
-  if (!snapshot_ && request_.upsertKey)
-    metadata_.configuration.emplace(delta::kEnableDeletionVectors, "true");
-  delta::nameRowIdColumns(&metadata_);
-  rules.columnMapping = delta::columnMappingMode(metadata_) != delta::ColumnMappingMode::None;
-  const bool declared = request_.newTable && request_.newTable->declared;
-  SchemaPtr schema = delta::newTableSchema(*request_.schema, options_.partitionBy, rules);
-  if (declared) schema = request_.schema;
-  metadata_.schemaString = toSchemaJson(*schema);
-  metadata_.partitionColumns = canonicalNames(*schema, options_.partitionBy);
-  if (snapshot_ && rules.columnMapping) {
-    // Ids are never given twice, to the readers of older versions.
-    const auto recorded = snapshot_->metadata().configuration.find("delta.columnMapping.maxColumnId");
-    if (recorded != snapshot_->metadata().configuration.end()) metadata_.configuration.insert(*recorded);
-  }
-  delta::assignColumnMapping(&metadata_, delta::PhysicalNames::Generated);
-  metadataChanged_ = !snapshot_ || replacesTable ||
-                     metadata_.schemaString != snapshot_->metadata().schemaString ||
-                     metadata_.partitionColumns != snapshot_->metadata().partitionColumns;
-  plan_ = delta::planWriteSchema(*metadata_.schema(), *request_.schema, rules);
-}
-
-void DeltaWrite::settlePartitioning(const delta::Metadata& table) const {
-  if (options_.partitionBy.empty() || sameNames(options_.partitionBy, table.partitionColumns)) return;
-  throw Error("DELTA_METADATA_MISMATCH",
-              fmt::format("The write is partitioned by [{}] and the table by [{}]. Leave partitionBy out, or "
-                          "name the table's "
-                          "columns.",
-                          fmt::join(options_.partitionBy, ", "), fmt::join(table.partitionColumns, ", ")));
-}
-
 std::unique_ptr<TaskWriter> DeltaWrite::openTask(int taskId) {
   return std::make_unique<Task>(*this, taskId);
 }
@@ -331,7 +123,7 @@ void DeltaWrite::commit() {
   }
   if (metadataChanged_) transaction.setMetadata(metadata_);
   if (!snapshot_ || protocolChanged_) transaction.setProtocol(protocol_);
-  if (request_.newTable || replacesSchema()) setClustering(transaction);
+  if (!snapshot_ || request_.newTable || replacesSchema()) setClustering(transaction);
   if (options_.readVersion) transaction.readWholeTable();
   if (request_.transaction) {
     transaction.readTransaction(request_.transaction->appId);
@@ -415,7 +207,7 @@ delta::RunTasks DeltaWrite::runTasks() const {
 }
 
 std::optional<BatchWrite::Gathering> DeltaWrite::gathering() const {
-  if (request_.streaming || upsert_) return std::nullopt;
+  if (upsert_) return std::nullopt;
   if (!options_.optimizeWrite.value_or(delta::tableFlag(metadata_, "delta.autoOptimize.optimizeWrite")))
     return std::nullopt;
   Gathering wanted;
@@ -460,18 +252,6 @@ void DeltaWrite::planInsertChanges(delta::Transaction& transaction) {
     std::move(written.begin(), written.end(), std::back_inserter(changeFiles_));
   });
   transaction.addFileActions(delta::changeActions(changeFiles_));
-}
-
-void DeltaWrite::setClustering(delta::Transaction& transaction) const {
-  const std::string name(delta::kClusteringDomain);
-  std::optional<delta::DomainMetadata> domain;
-  if (request_.newTable && !request_.newTable->clusterBy.empty())
-    domain = delta::clusteringDomain(metadata_, request_.newTable->clusterBy);
-  const bool had = snapshot_ && snapshot_->domainMetadata().contains(name);
-  // As Delta has it, a write that replaces the schema and says no clustering leaves the table without any.
-  if (had && !request_.newTable) domain = delta::clusteringDomain(metadata_, {});
-  if (!domain && had) domain = {name, snapshot_->domainMetadata().at(name).configuration, true};
-  if (domain) transaction.setDomain(*domain);
 }
 
 void DeltaWrite::planUpsert(delta::Transaction& transaction) {

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "common/options.h"
 #include "connector/sink.h"
 #include "delta/commit/transaction.h"
 #include "delta/files/data_file_writer.h"
@@ -18,34 +17,9 @@
 #include "delta/modify/table_edit.h"
 #include "delta/snapshot/delta_log.h"
 #include "delta/upsert/upsert.h"
+#include "sinks/delta/delta_write_options.h"
 
 namespace thalweg {
-
-// What a user says of a write.
-struct DeltaWriteOptions {
-  std::vector<std::string> partitionBy;  // of a new table; must be the table's own where it exists
-  bool mergeSchema = false;
-  bool overwriteSchema = false;   // batch overwrite only
-  bool dynamicOverwrite = false;  // batch overwrite only: of the partitions that rows come for
-  int64_t maxRecordsPerFile = 0;  // 0: no bound
-  std::optional<std::string> userMetadata;
-  std::map<std::string, std::string>
-      properties;                           // options named "delta.…": of a table that a batch write makes
-  std::optional<std::string> replaceWhere;  // batch overwrite only: of the rows that satisfy this SQL
-  std::optional<std::string> txnAppId;      // batch only: an idempotent write
-  std::optional<int64_t> txnVersion;
-  bool compactBehind = false;                  // small files are merged in the background
-  std::optional<std::vector<int>> keyColumns;  // streams in update mode only: see WriteDefinition
-  std::optional<int64_t> readVersion;          // of the table itself, where the rows come from it
-  std::optional<bool> optimizeWrite;           // batch only; absent: as the table's property says
-  // Batch only, what the session says of auto compaction: settings of delta/maintain/auto_compaction.h.
-  std::map<std::string, std::string> autoCompaction = {};
-
-  // mergeSchema, overwriteSchema, partitionOverwriteMode, replaceWhere, maxRecordsPerFile, userMetadata,
-  // txnAppId, txnVersion, optimizeWrite, and table properties. Throws checkTableProperty's errors, and
-  // unsupported() for options that would change what is written and are not built (replaceOn …).
-  static DeltaWriteOptions parse(const Options& options, std::vector<std::string> partitionBy);
-};
 
 // What the engine does for a write, for the Delta library has neither SQL nor threads.
 struct DeltaWriteEngine {
@@ -68,7 +42,6 @@ struct DeltaWriteRequest {
   struct NewTable {
     std::optional<std::string> description;
     std::map<std::string, std::string> configuration;
-    std::vector<std::vector<std::string>> clusterBy;
     bool declared =
         false;  // `schema` is the table's as it stands; else it is that of rows, and every column may be null
   };
@@ -89,7 +62,7 @@ class DeltaWrite : public BatchWrite {
   // Throws the conflict's Error (DELTA_CONCURRENT_…, DELTA_METADATA_CHANGED …) where another writer won.
   void commit() override;
   void abort() noexcept override;
-  // Of batch writes with the option optimizeWrite, or into tables that ask for it.
+  // With the option optimizeWrite, or into tables that ask for it; not of upserts, which keep groups apart.
   std::optional<Gathering> gathering() const override;
 
   // After commit; null where the log must be read for it.
