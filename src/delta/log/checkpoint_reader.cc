@@ -306,7 +306,7 @@ class ParquetCheckpointFile {
       : fileSystem_(fileSystem), path_(std::move(path)), sinks_(sinks) {}
 
   void readAll() {
-    ParquetColumnStream stream(fileSystem_, path_, allColumns());
+    ParquetColumnStream stream(fileSystem_, path_, allColumns(), kBatchRows, {}, {}, NullColumns::LeaveOut);
     read(stream);
   }
 
@@ -325,7 +325,7 @@ class ParquetCheckpointFile {
 
   void readAdds(const std::function<bool(const ParquetRowGroup&)>& keepRowGroup) {
     ParquetColumnStream stream(fileSystem_, path_, addColumns(), kBatchRows, keepRowGroup,
-                               {"add.partitionValues_parsed"});
+                               {"add.partitionValues_parsed"}, NullColumns::LeaveOut);
     read(stream);
   }
 
