@@ -13,6 +13,7 @@
 #include "delta/checkpoint/top_level.h"
 #include "delta/log/checkpoint_hint.h"
 #include "delta/log/log_files.h"
+#include "delta/snapshot/delta_log.h"
 #include "delta/snapshot/table_features.h"
 #include "types/schema_json.h"
 
@@ -240,6 +241,8 @@ bool hasV2Policy(const Metadata& metadata) {
 CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock,
                                  const CheckpointSettings& settings) {
   checkWritable(snapshot.protocol(), snapshot.table().path);
+  if (!snapshot.files().loadStatistics())
+    return writeCheckpoint(*reloadSnapshot(snapshot, clock), clock, settings);
   passFaultPoint(FaultPoint::DeltaCheckpointBefore);
   CheckpointWrite write(snapshot, clock, settings);
   const CheckpointHint hint = hasV2Policy(snapshot.metadata()) ? write.writeV2() : write.writeClassic();

@@ -74,7 +74,7 @@ class ScanReader final : public arrow::RecordBatchReader {
  public:
   ScanReader(SnapshotPtr snapshot, std::vector<int> columns)
       : layout_(delta::makeTableLayout(snapshot->table(), snapshot->metadata(), snapshot->schema())),
-        files_(snapshot->liveFiles()) {
+        files_(snapshot->liveFiles(Statistics::LeftOut)) {
     options_.columns = std::move(columns);
     arrow::FieldVector fields;
     for (const int column : options_.columns)

@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "delta/log/arrow_struct.h"
+#include "delta/log/checkpoint_statistics.h"
 #include "delta/log/file_paths.h"
 #include "delta/log/log_files.h"
 #include "delta/log/parsed_stats.h"
@@ -43,6 +44,12 @@ const std::vector<std::string>& allColumns() {
     return columns;
   }();
   return kColumns;
+}
+
+std::vector<std::string> allColumnsButStatistics() {
+  std::vector<std::string> columns = allColumns();
+  std::erase(columns, "add.stats");
+  return columns;
 }
 
 std::map<std::string, std::string> withoutNulls(std::map<std::string, std::optional<std::string>> values) {
@@ -310,6 +317,34 @@ class ParquetCheckpointFile {
     read(stream);
   }
 
+  // As readAll, but statistics stay in the file.
+  void readAllButStatistics(const std::shared_ptr<FileSystem>& fileSystem) {
+    ParquetColumnStream stream(fileSystem_, path_, allColumnsButStatistics(), kBatchRows, {}, {},
+                               NullColumns::LeaveOut);
+    // Places number rows in 32 bits.
+    if (stream.numRows() > std::numeric_limits<uint32_t>::max()) return readAll();
+    later_ = std::make_shared<CheckpointStatistics>(fileSystem, path_);
+    read(stream);
+  }
+
+  void readStatistics(const StatisticsSink& statistics) {
+    ParquetColumnStream stream(fileSystem_, path_, {"add.path", "add.stats"});
+    while (const auto batch = stream.next()) {
+      const StructColumn adds = columnOf(*batch, "add");
+      const TextColumn paths = adds.text("path");
+      const TextColumn texts = adds.text("stats");
+      for (int64_t i = 0; i < batch->num_rows(); ++i) {
+        const auto addedPath = paths.viewAt(i);
+        if (adds.isNull(i) || !addedPath) continue;
+        const int64_t row = stream.firstRowIndex() + i;
+        const auto text = texts.viewAt(i);
+        const auto parsed = text ? std::nullopt : parsedStats(row);
+        statistics(static_cast<uint32_t>(row), *addedPath,
+                   parsed ? std::optional<std::string_view>(*parsed) : text);
+      }
+    }
+  }
+
   // Row groups of files alone are passed over.
   void readState() {
     const auto mayHaveState = [](const ParquetRowGroup& group) {
@@ -348,13 +383,21 @@ class ParquetCheckpointFile {
     const AddColumn adds(columnOf(batch, "add"));
     const RemoveColumn removes(columnOf(batch, "remove"));
     for (int64_t row = 0; row < batch.num_rows(); ++row) {
-      if (adds.read(row, fields_)) {
-        const auto stats = fields_.stats ? std::nullopt : parsedStats(firstRow + row);
-        if (stats) fields_.stats = *stats;
-        sinks_.files(fields_);
-      }
+      if (adds.read(row, fields_)) passAdd(firstRow + row);
       if (removes.read(row, fields_)) sinks_.files(fields_);
     }
+  }
+
+  void passAdd(int64_t row) {
+    std::optional<std::string> parsed;
+    if (later_) {
+      const auto place = static_cast<uint32_t>(row);
+      later_->expect(place, fields_.path);
+      fields_.laterStats = StatisticsPlace{later_.get(), place};
+    } else if (!fields_.stats && (parsed = parsedStats(row))) {
+      fields_.stats = *parsed;
+    }
+    sinks_.files(fields_);
   }
 
   std::optional<std::string> parsedStats(int64_t row) {
@@ -366,6 +409,7 @@ class ParquetCheckpointFile {
   std::string path_;
   const Sinks& sinks_;
   std::optional<ParsedStats> parsedStats_;
+  std::shared_ptr<CheckpointStatistics> later_;  // null: statistics are read with the files
   FileFields fields_;
 };
 
@@ -389,7 +433,8 @@ void readTopLevel(FileSystem& fileSystem, const CheckpointFiles& checkpoint, con
     if (file.path.ends_with(".json")) {
       readActions(fileSystem.readAll(file.path), file.path, sinks.actions, sinks.sidecars);
     } else {
-      readParquetFile(fileSystem, file.path, sinks, read);
+      readParquetFile(fileSystem, file.path, sinks,
+                      [&](ParquetCheckpointFile& parquet) { read(parquet, file.sizeBytes); });
     }
   }
 }
@@ -411,26 +456,38 @@ std::vector<Sidecar> sidecarsOf(FileSystem& fileSystem, const CheckpointFiles& c
   std::vector<Sidecar> sidecars;
   const Sinks sinks{[](Action&&) {}, [](const FileFields&) {},
                     [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); }};
-  readTopLevel(fileSystem, checkpoint, sinks, [](ParquetCheckpointFile& file) { file.readState(); });
+  readTopLevel(fileSystem, checkpoint, sinks, [](ParquetCheckpointFile& file, int64_t) { file.readState(); });
   return sidecars;
 }
 
 }  // namespace
 
-void readCheckpoint(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
-                    const ActionSink& actions, const FileSink& files) {
+void readCheckpoint(const std::shared_ptr<FileSystem>& fileSystem, const std::string& logPath,
+                    const CheckpointFiles& checkpoint, const ActionSink& actions, const FileSink& files,
+                    int64_t laterStatisticsBytes) {
   std::vector<Sidecar> sidecars;
   const Sinks sinks{actions, files, [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); }};
-  const auto readAll = [](ParquetCheckpointFile& file) { file.readAll(); };
-  readTopLevel(fileSystem, checkpoint, sinks, readAll);
-  for (size_t i = 0; i < sidecars.size(); ++i)
-    readParquetFile(fileSystem, sidecarPath(logPath, sidecars[i]), {actions, files, {}}, readAll);
+  const auto read = [&](ParquetCheckpointFile& file, int64_t sizeBytes) {
+    if (sizeBytes < laterStatisticsBytes) return file.readAll();
+    file.readAllButStatistics(fileSystem);
+  };
+  readTopLevel(*fileSystem, checkpoint, sinks, read);
+  for (const Sidecar& sidecar : sidecars) {
+    readParquetFile(*fileSystem, sidecarPath(logPath, sidecar), {actions, files, {}},
+                    [&](ParquetCheckpointFile& file) { read(file, sidecar.sizeInBytes); });
+  }
+}
+
+void readCheckpointStatistics(FileSystem& fileSystem, const std::string& path,
+                              const StatisticsSink& statistics) {
+  readParquetFile(fileSystem, path, {},
+                  [&](ParquetCheckpointFile& file) { file.readStatistics(statistics); });
 }
 
 void readCheckpointState(FileSystem& fileSystem, const CheckpointFiles& checkpoint,
                          const ActionSink& actions) {
   readTopLevel(fileSystem, checkpoint, {actions, [](const FileFields&) {}, {}},
-               [](ParquetCheckpointFile& file) { file.readState(); });
+               [](ParquetCheckpointFile& file, int64_t) { file.readState(); });
 }
 
 void readCheckpointAdds(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,

@@ -150,8 +150,9 @@ RestoreReport restoreTable(const std::shared_ptr<DeltaLog>& log, const RestoreRe
   const SnapshotPtr current = log->require();
   const std::string table = log->table().uri();
   checkWritable(current->protocol(), table);
-  const SnapshotPtr wanted = request.version ? versionOf(*log, *current, *request.version)
-                                             : versionAt(*log, *current, *request.timestampMs);
+  SnapshotPtr wanted = request.version ? versionOf(*log, *current, *request.version)
+                                       : versionAt(*log, *current, *request.timestampMs);
+  if (!wanted->files().loadStatistics()) wanted = reloadSnapshot(*wanted, log->clock());
   Transaction transaction(log, current);
   transaction.readWholeTable();
   RestoreReport report;

@@ -3,11 +3,10 @@
 #include <cstring>
 
 #include "common/error.h"
+#include "delta/log/checkpoint_statistics.h"
 
 namespace thalweg::delta {
 namespace {
-
-constexpr size_t kChunkBytes = 1 << 20;
 
 // Which optional parts follow the fixed header, in this order.
 enum Flag : uint32_t {
@@ -25,6 +24,7 @@ enum Flag : uint32_t {
   kHasExtendedMetadata = 1 << 11,
   kExtendedMetadata = 1 << 12,
   kHasTime = 1 << 13,
+  kStatsLater = 1 << 14,
 };
 
 struct Header {
@@ -152,23 +152,19 @@ class Unpacker {
   const char* next_;
 };
 
-}  // namespace
-
-const char* RecordArena::store(std::string_view bytes) {
-  // A chunk is never grown past its capacity: addresses into it must hold.
-  if (chunks_.empty() || chunks_.back().size() + bytes.size() > chunks_.back().capacity()) {
-    // Doubling from small keeps the layer of a small commit small.
-    const size_t wanted =
-        chunks_.empty() ? bytes.size() : std::min(kChunkBytes, 2 * chunks_.back().capacity());
-    chunks_.emplace_back();
-    chunks_.back().reserve(std::max(wanted, bytes.size()));
+std::optional<std::string_view> statisticsAt(const StatisticsPlace& place, Statistics wanted) {
+  if (wanted == Statistics::LeftOut) return std::nullopt;
+  if (wanted == Statistics::Required && !place.source->load()) {
+    throw Error("DELTA_STATE_RECOVER_ERROR",
+                "The statistics of the table's files were in the checkpoint " + place.source->path() +
+                    ", which was removed or replaced since the table was read. Run the operation again: "
+                    "it reads the table's log anew.",
+                {{"operation", "statistics"}});
   }
-  std::string& chunk = chunks_.back();
-  const size_t at = chunk.size();
-  chunk.append(bytes);
-  sizeBytes_ += bytes.size();
-  return chunk.data() + at;
+  return place.source->at(place.row);
 }
+
+}  // namespace
 
 void packFile(const FileFields& fields, std::string& out) {
   Packer packer(out);
@@ -184,6 +180,10 @@ void packFile(const FileFields& fields, std::string& out) {
   if (packer.flagged(fields.defaultRowCommitVersion, kHasRowCommitVersion))
     packer.number(*fields.defaultRowCommitVersion);
   if (packer.flagged(fields.stats, kHasStats)) packer.text(*fields.stats);
+  if (packer.flagged(fields.laterStats, kStatsLater)) {
+    packer.number(fields.laterStats->source);
+    packer.number(fields.laterStats->row);
+  }
   if (!fields.tags.empty()) packer.tags(fields.tags);
   if (packer.flagged(fields.clusteringProvider, kHasClusteringProvider))
     packer.text(*fields.clusteringProvider);
@@ -219,7 +219,7 @@ std::string FileRecord::dvUniqueId() const {
   return vector ? vector->uniqueId() : std::string();
 }
 
-void FileRecord::read(FileFields& fields) const {
+void FileRecord::read(FileFields& fields, Statistics statistics) const {
   fields.clear();
   Unpacker unpacker(bytes_);
   const auto has = [&](uint32_t flag) { return unpacker.has(flag); };
@@ -234,6 +234,13 @@ void FileRecord::read(FileFields& fields) const {
   if (has(kHasBaseRowId)) fields.baseRowId = unpacker.number<int64_t>();
   if (has(kHasRowCommitVersion)) fields.defaultRowCommitVersion = unpacker.number<int64_t>();
   if (has(kHasStats)) fields.stats = unpacker.text();
+  if (statistics == Statistics::LeftOut) fields.stats.reset();
+  if (has(kStatsLater)) {
+    StatisticsPlace place;
+    place.source = unpacker.number<const CheckpointStatistics*>();
+    place.row = unpacker.number<uint32_t>();
+    fields.stats = statisticsAt(place, statistics);
+  }
   if (has(kHasTags)) unpacker.tags(fields.tags);
   if (has(kHasClusteringProvider)) fields.clusteringProvider = unpacker.text();
 }
@@ -251,15 +258,15 @@ std::string_view FileRecord::partitionKey() const {
   return {begin, static_cast<size_t>(unpacker.position() - begin)};
 }
 
-AddFile FileRecord::toAdd() const {
+AddFile FileRecord::toAdd(Statistics statistics) const {
   FileFields fields;
-  read(fields);
+  read(fields, statistics);
   return addOf(fields);
 }
 
 RemoveFile FileRecord::toRemove() const {
   FileFields fields;
-  read(fields);
+  read(fields, Statistics::LeftOut);
   return removeOf(fields);
 }
 

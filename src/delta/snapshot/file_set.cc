@@ -4,7 +4,9 @@
 #include <functional>
 
 #include "common/error.h"
+#include "delta/log/checkpoint_statistics.h"
 #include "delta/log/file_paths.h"
+#include "delta/log/text_arena.h"
 
 namespace thalweg::delta {
 namespace {
@@ -66,6 +68,15 @@ class FileLayer {
   // For a key that the layer is known not to have.
   void putNew(uint64_t hash, std::string_view packed) { append(hash, arena_.store(packed)); }
 
+  // Where the statistics of entries are.
+  const std::vector<std::shared_ptr<const CheckpointStatistics>>& statistics() const { return statistics_; }
+  void keep(const CheckpointStatistics& source) {
+    const auto isSame = [&](const auto& kept) { return kept.get() == &source; };
+    // Files come in the order of their sources.
+    if (std::none_of(statistics_.rbegin(), statistics_.rend(), isSame))
+      statistics_.push_back(source.shared_from_this());
+  }
+
  private:
   void append(uint64_t hash, const char* record) {
     if (entries_.size() + 1 >= kNone)
@@ -87,7 +98,8 @@ class FileLayer {
     slots_[slot] = position;
   }
 
-  RecordArena arena_;
+  TextArena arena_;
+  std::vector<std::shared_ptr<const CheckpointStatistics>> statistics_;
   std::vector<Entry> entries_;
   std::vector<uint32_t> slots_;
 };
@@ -103,6 +115,9 @@ std::shared_ptr<const FileLayer> mergeLayers(const FileLayer& older, const FileL
     --numTombstones;
     return false;
   };
+  for (const FileLayer* layer : {&older, &newer}) {
+    for (const auto& source : layer->statistics()) merged->keep(*source);
+  }
   std::string scratch;
   for (const FileLayer::Entry& entry : older.entries()) {
     const FileRecord record(entry.record);
@@ -168,12 +183,27 @@ void FileSet::forEachTombstone(int64_t cutoffMs, const std::function<void(const 
   }
 }
 
+bool FileSet::loadStatistics() const {
+  bool all = true;
+  for (const auto& layer : layers_) {
+    for (const auto& source : layer->statistics()) all = source->load() && all;
+  }
+  return all;
+}
+
+bool FileSet::hasLostStatistics() const {
+  return std::any_of(layers_.begin(), layers_.end(), [](const auto& layer) {
+    const auto& sources = layer->statistics();
+    return std::any_of(sources.begin(), sources.end(), [](const auto& source) { return source->isLost(); });
+  });
+}
+
 std::optional<AddFile> FileSet::findLive(std::string_view logPath, std::string_view dvUniqueId) const {
   std::string scratch;
   const std::string_view key = keyOf(logPath, dvUniqueId, tablePath_, scratch);
   const auto record = find(hashOf(key), key);
   if (!record || !record->isAdd()) return std::nullopt;
-  return record->toAdd();
+  return record->toAdd(Statistics::IfKnown);
 }
 
 bool FileSet::containsLive(std::string_view logPath, std::string_view dvUniqueId) const {
@@ -200,6 +230,7 @@ void FileSetBuilder::put(const FileFields& file) {
   const uint64_t hash = hashOf(key);
   packed_.clear();
   packFile(file, packed_);
+  if (file.laterStats) layer_->keep(*file.laterStats->source);
   const uint32_t here = layer_->find(hash, key, base_.tablePath_);
   if (here != FileLayer::kNone) {
     count(base_.totals_, FileRecord(layer_->entries()[here].record), -1);
