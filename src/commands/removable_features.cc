@@ -354,7 +354,7 @@ bool hasNoRowIds(const delta::Snapshot& snapshot) {
   bool clean = true;
   delta::FileFields fields;
   snapshot.files().forEachLive([&](const delta::FileRecord& record) {
-    record.read(fields);
+    record.read(fields, delta::Statistics::LeftOut);
     clean &= !fields.baseRowId && !fields.defaultRowCommitVersion;
   });
   return clean;

@@ -87,9 +87,9 @@ class EditRun {
     std::set<delta::PartitionValues> touched;
     std::set<std::string> before;
     table_.snapshot->files().forEachLive(
-        [&](const delta::FileRecord& record) { before.insert(record.toAdd().path); });
+        [&](const delta::FileRecord& record) { before.emplace(record.logPath()); });
     committed.snapshot->files().forEachLive([&](const delta::FileRecord& record) {
-      const delta::AddFile file = record.toAdd();
+      const delta::AddFile file = record.toAdd(delta::Statistics::LeftOut);
       if (!before.contains(file.path) || file.deletionVector) touched.insert(file.partitionValues);
     });
     delta::compactAfterWrite(table_.log, touched, *rules, session_.pool().numSlots(), runTasks,

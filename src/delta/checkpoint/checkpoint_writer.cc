@@ -12,6 +12,7 @@
 #include "delta/checkpoint/checkpoint_file.h"
 #include "delta/checkpoint/top_level.h"
 #include "delta/log/checkpoint_hint.h"
+#include "delta/log/checkpoint_statistics.h"
 #include "delta/log/log_files.h"
 #include "delta/snapshot/delta_log.h"
 #include "delta/snapshot/table_features.h"
@@ -77,8 +78,10 @@ class CheckpointWrite {
   template <typename Visit>
   void forEachFile(const Visit& visit) {
     FileFields fields;
+    StatisticsCursor statistics;
     const auto pass = [&](const FileRecord& record) {
-      record.read(fields);
+      record.read(fields, Statistics::InRecord);
+      if (fields.laterStats) fields.stats = statistics.at(*fields.laterStats, fields.path);
       visit(fields);
     };
     snapshot_.files().forEachTombstone(cutoffMs_, pass);
@@ -238,11 +241,10 @@ bool hasV2Policy(const Metadata& metadata) {
   return equalsIgnoreCase(tableProperty(metadata, kCheckpointPolicy).value_or(""), "v2");
 }
 
-CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock,
-                                 const CheckpointSettings& settings) {
-  checkWritable(snapshot.protocol(), snapshot.table().path);
-  if (!snapshot.files().loadStatistics())
-    return writeCheckpoint(*reloadSnapshot(snapshot, clock), clock, settings);
+namespace {
+
+CheckpointReport writeWithStatistics(const Snapshot& snapshot, const Clock& clock,
+                                     const CheckpointSettings& settings) {
   passFaultPoint(FaultPoint::DeltaCheckpointBefore);
   CheckpointWrite write(snapshot, clock, settings);
   const CheckpointHint hint = hasV2Policy(snapshot.metadata()) ? write.writeV2() : write.writeClassic();
@@ -253,6 +255,19 @@ CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock,
   const auto known = readCheckpointHint(fileSystem, snapshot.logPath());
   if (!known || known->version <= hint.version) writeCheckpointHint(fileSystem, snapshot.logPath(), hint);
   return std::move(write).report();
+}
+
+}  // namespace
+
+CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock,
+                                 const CheckpointSettings& settings) {
+  checkWritable(snapshot.protocol(), snapshot.table().path);
+  try {
+    if (!snapshot.files().hasLostStatistics()) return writeWithStatistics(snapshot, clock, settings);
+  } catch (const Error&) {
+    if (!snapshot.files().hasLostStatistics()) throw;
+  }
+  return writeWithStatistics(*reloadSnapshot(snapshot, clock), clock, settings);
 }
 
 void writeCompatibilityCheckpoint(const Snapshot& snapshot, const CheckpointReport& report) {

@@ -1,5 +1,6 @@
 // Snapshots that leave statistics in their checkpoint until somebody asks, against snapshots that read them
 // at once.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -13,6 +14,7 @@
 #include "delta/checkpoint/checkpoint_writer.h"
 #include "delta/commit/transaction.h"
 #include "delta/log/log_files.h"
+#include "delta/maintain/restore.h"
 #include "delta/scan/row_count.h"
 #include "delta/snapshot/delta_log.h"
 
@@ -84,6 +86,63 @@ TEST(LaterStatistics, AreThoseOfEveryFixture) {
   EXPECT_GT(compared, 40u);
 }
 
+// The log alone.
+Location copyOf(const fs::path& table) {
+  const auto files = makeMemoryFileSystem();
+  for (const auto& entry : fs::recursive_directory_iterator(table / "_delta_log")) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream stream(entry.path(), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+    files->writeAtomically("/t/" + fs::relative(entry.path(), table).string(), bytes);
+  }
+  return {files, "/t"};
+}
+
+// Of the newest version. False: we may not write it.
+bool expectSameInTheNextCheckpoint(const fs::path& folder) {
+  const Location table = copyOf(folder);
+  const SnapshotPtr later = loadSnapshot(table, std::nullopt, systemClock(), kAlwaysLater);
+  const std::vector<std::string> expected =
+      linesOf(*loadSnapshot(table, std::nullopt, systemClock(), kAtOnce));
+  const int64_t readFrom = *later->checkpointVersion();
+  try {
+    writeCheckpoint(*later);
+  } catch (const Error& error) {
+    EXPECT_NE(error.condition(), "DELTA_STATE_RECOVER_ERROR") << error.text();
+    return false;
+  }
+  const SnapshotPtr written = loadSnapshot(table, std::nullopt, systemClock(), kAtOnce);
+  EXPECT_EQ(written->checkpointVersion(), later->version());
+  auto lines = linesOf(*written);
+  std::sort(lines.begin(), lines.end());  // by partition
+  auto sorted = expected;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(lines, sorted);
+  return readFrom < later->version();
+}
+
+TEST(LaterStatistics, GoIntoTheNextCheckpointOfEveryFixture) {
+  const fs::path root = fs::path(THALWEG_SHARED_DIR) / "testdata";
+  if (!fs::exists(root / "delta") || !fs::exists(root / "spark-checkpoints"))
+    GTEST_SKIP() << "no shared test data";
+  size_t written = 0;
+  for (const char* folder : {"delta", "spark-checkpoints"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (!entry.is_directory() || entry.path().filename() != "_delta_log") continue;
+      const fs::path table = entry.path().parent_path();
+      SCOPED_TRACE(table.string());
+      try {
+        const SnapshotPtr newest = loadSnapshot({makeLocalFileSystem(), fs::weakly_canonical(table).string()});
+        if (!newest || !newest->checkpointVersion()) continue;
+      } catch (const Error&) {
+        continue;
+      }
+      written += expectSameInTheNextCheckpoint(table);
+    }
+  }
+  EXPECT_GT(written, 5u);
+}
+
 // A table of four files in the checkpoint of version 1 and one in the commit of version 2.
 class LaterStatisticsTest : public testing::Test {
  protected:
@@ -94,7 +153,8 @@ class LaterStatisticsTest : public testing::Test {
     Transaction create(log_, nullptr);
     Metadata metadata;
     metadata.schemaString =
-        R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{}}]})";
+        R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{}},)"
+        R"({"name":"p","type":"long","nullable":true,"metadata":{}}]})";
     metadata.configuration["delta.checkpointInterval"] = "1000";
     create.setMetadata(metadata);
     create.setOperation({"CREATE TABLE", {}, {}, {}, {}});
@@ -107,6 +167,7 @@ class LaterStatisticsTest : public testing::Test {
   static AddFile fileOf(const std::string& name) {
     AddFile file;
     file.path = name;
+    file.partitionValues = {{"p", std::to_string(name[0] % 2)}};
     file.size = 10;
     // Something of its own for each file.
     file.stats = R"({"numRecords":)" + std::to_string(static_cast<int>(name[0])) + "}";
@@ -221,6 +282,103 @@ TEST_F(LaterStatisticsTest, GoIntoTheNextCheckpoint) {
   ASSERT_EQ(snapshot->checkpointVersion(), 1);
   writeCheckpoint(*snapshot);
   EXPECT_EQ(files_->readAll(path), expected);
+}
+
+TEST_F(LaterStatisticsTest, GoIntoTheNextCheckpointFromEachFileOfAnOlderOne) {
+  for (const char* policy : {"classic", "v2"}) {
+    SCOPED_TRACE(policy);
+    Metadata metadata = log_->require()->metadata();
+    metadata.configuration["delta.checkpointPolicy"] = policy;
+    Transaction change(log_, log_->require());
+    change.setMetadata(metadata);
+    change.setOperation({"SET TBLPROPERTIES", {}, {}, {}, {}});
+    change.commit();
+    const int64_t version = log_->require()->version();
+    writeCheckpoint(*log_->require(), systemClock(), {.partSize = 2});
+    Transaction empty(log_, log_->require());
+    empty.setMetadata(metadata);
+    empty.setOperation({"SET TBLPROPERTIES", {}, {}, {}, {}});
+    empty.commit();
+    const SnapshotPtr snapshot = load(kAlwaysLater);
+    ASSERT_EQ(snapshot->checkpointVersion(), version);
+    EXPECT_EQ(linesOf(*snapshot), expectedLines());
+    const SnapshotPtr again = load(kAlwaysLater);
+    writeCheckpoint(*again);
+    removeCommits(version + 1);
+    EXPECT_EQ(load(kAtOnce)->checkpointVersion(), version + 1);
+    EXPECT_EQ(linesOf(*load(kAtOnce)), expectedLines());
+  }
+}
+
+TEST_F(LaterStatisticsTest, GoIntoACheckpointOfAnotherOrder) {
+  // Checkpoints of partitioned tables are ordered by partition; the one of version 1 is not.
+  Metadata metadata = log_->require()->metadata();
+  metadata.partitionColumns = {"p"};
+  Transaction change(log_, log_->require());
+  change.setMetadata(metadata);
+  change.setOperation({"REPLACE TABLE", {}, {}, {}, {}});
+  change.commit();
+  const SnapshotPtr snapshot = load(kAlwaysLater);
+  ASSERT_EQ(snapshot->checkpointVersion(), 1);
+  writeCheckpoint(*snapshot);
+  removeCommits(3);
+  auto expected = expectedLines();
+  std::stable_sort(expected.begin(), expected.end(), [](const auto& a, const auto& b) {
+    return a.find(R"("p":"0")") != std::string::npos && b.find(R"("p":"1")") != std::string::npos;
+  });
+  EXPECT_EQ(linesOf(*load(kAtOnce)), expected);
+}
+
+TEST_F(LaterStatisticsTest, AreReadAnewWhereTheCheckpointIsReplacedBetweenTwoUpdates) {
+  const auto reader = std::make_shared<DeltaLog>(table_);
+  reader->setLaterStatisticsBytes(kAlwaysLater);
+  EXPECT_EQ(reader->update()->version(), 2);
+  // Another writer's checkpoint of version 1, and a commit.
+  SnapshotBuilder builder(*loadSnapshot(table_, 0));
+  for (const char* name : {"d", "c", "b", "a"}) builder.apply(fieldsOf(fileOf(name)));
+  builder.endVersion(1, std::nullopt);
+  writeCheckpoint(*std::move(builder).finish(0));
+  add({"f"});
+  const SnapshotPtr refreshed = reader->update();
+  EXPECT_EQ(refreshed->version(), 3);
+  // Nothing of another file's.
+  EXPECT_FALSE(refreshed->files().findLive("a", "")->stats);
+  EXPECT_EQ(refreshed->files().findLive("f", "")->stats, fileOf("f").stats);
+  const SnapshotPtr anew = reader->update();
+  EXPECT_EQ(anew->files().findLive("a", "")->stats, fileOf("a").stats);
+  writeCheckpoint(*refreshed);
+  removeCommits(3);
+  EXPECT_EQ(load(kAtOnce)->files().findLive("a", "")->stats, fileOf("a").stats);
+}
+
+TEST_F(LaterStatisticsTest, AreLetGoWithTheLastOfTheirFiles) {
+  const SnapshotPtr snapshot = load(kAlwaysLater);
+  files_->remove(kCheckpoint);
+  EXPECT_FALSE(snapshot->files().loadStatistics());
+  SnapshotBuilder builder(*snapshot);
+  for (const char* name : {"a", "b", "c", "d"}) {
+    RemoveFile remove;
+    remove.path = name;
+    remove.deletionTimestamp = 1;
+    builder.apply(remove);
+  }
+  builder.endVersion(3, std::nullopt);
+  EXPECT_FALSE(std::move(builder).finish(0)->files().hasLostStatistics());
+}
+
+TEST_F(LaterStatisticsTest, ComeBackWithRestoredFiles) {
+  Transaction removal(log_, log_->require());
+  const auto all = log_->require()->liveFiles();
+  for (const AddFile& file : all) removal.remove(removalOf(file, 1));
+  removal.setOperation({"DELETE", {}, {}, {}, {}});
+  removal.commit();
+  const auto log = std::make_shared<DeltaLog>(table_);
+  log->setLaterStatisticsBytes(kAlwaysLater);
+  RestoreRequest request;
+  request.version = 2;
+  request.ignoreMissingFiles = true;
+  restoreTable(log, request, [](int, const std::function<void(int)>&) {}, nullptr);
+  EXPECT_EQ(linesOf(*load(kAtOnce)), expectedLines());
 }
 
 TEST_F(LaterStatisticsTest, AreReadAnewByACheckpointsWriterWhereTheOldOneIsGone) {

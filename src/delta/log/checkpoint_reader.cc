@@ -11,7 +11,7 @@
 #include "delta/log/checkpoint_statistics.h"
 #include "delta/log/file_paths.h"
 #include "delta/log/log_files.h"
-#include "delta/log/parsed_stats.h"
+#include "delta/log/statistics_stream.h"
 #include "formats/parquet/column_stream.h"
 
 namespace thalweg::delta {
@@ -275,32 +275,6 @@ void readSidecars(const arrow::RecordBatch& batch, const SidecarSink& sidecars) 
   }
 }
 
-// The statistics of rows that have no JSON; read when the first of them is met.
-class ParsedStats {
- public:
-  ParsedStats(FileSystem& fileSystem, const std::string& path)
-      : stream_(fileSystem, path, {"add.stats_parsed"}) {}
-
-  // Rows are asked for in rising order.
-  std::optional<std::string> at(int64_t row) {
-    while (!stats_ || row - firstRow_ >= numRows_) {
-      firstRow_ += numRows_;
-      const auto batch = stream_.next();
-      if (!batch) return std::nullopt;
-      numRows_ = batch->num_rows();
-      stats_ = StructColumn(batch->GetColumnByName("add"), "add").member("stats_parsed");
-      if (!stats_) return std::nullopt;
-    }
-    return parsedStatsToJson(*stats_, row - firstRow_);
-  }
-
- private:
-  ParquetColumnStream stream_;
-  std::shared_ptr<arrow::Array> stats_;
-  int64_t firstRow_ = 0;
-  int64_t numRows_ = 0;
-};
-
 struct Sinks {
   ActionSink actions;
   FileSink files;
@@ -325,24 +299,6 @@ class ParquetCheckpointFile {
     if (stream.numRows() > std::numeric_limits<uint32_t>::max()) return readAll();
     later_ = std::make_shared<CheckpointStatistics>(fileSystem, path_);
     read(stream);
-  }
-
-  void readStatistics(const StatisticsSink& statistics) {
-    ParquetColumnStream stream(fileSystem_, path_, {"add.path", "add.stats"});
-    while (const auto batch = stream.next()) {
-      const StructColumn adds = columnOf(*batch, "add");
-      const TextColumn paths = adds.text("path");
-      const TextColumn texts = adds.text("stats");
-      for (int64_t i = 0; i < batch->num_rows(); ++i) {
-        const auto addedPath = paths.viewAt(i);
-        if (adds.isNull(i) || !addedPath) continue;
-        const int64_t row = stream.firstRowIndex() + i;
-        const auto text = texts.viewAt(i);
-        const auto parsed = text ? std::nullopt : parsedStats(row);
-        statistics(static_cast<uint32_t>(row), *addedPath,
-                   parsed ? std::optional<std::string_view>(*parsed) : text);
-      }
-    }
   }
 
   // Row groups of files alone are passed over.
@@ -408,7 +364,7 @@ class ParquetCheckpointFile {
   FileSystem& fileSystem_;
   std::string path_;
   const Sinks& sinks_;
-  std::optional<ParsedStats> parsedStats_;
+  std::optional<ParsedStatistics> parsedStats_;
   std::shared_ptr<CheckpointStatistics> later_;  // null: statistics are read with the files
   FileFields fields_;
 };
@@ -476,12 +432,6 @@ void readCheckpoint(const std::shared_ptr<FileSystem>& fileSystem, const std::st
     readParquetFile(*fileSystem, sidecarPath(logPath, sidecar), {actions, files, {}},
                     [&](ParquetCheckpointFile& file) { read(file, sidecar.sizeInBytes); });
   }
-}
-
-void readCheckpointStatistics(FileSystem& fileSystem, const std::string& path,
-                              const StatisticsSink& statistics) {
-  readParquetFile(fileSystem, path, {},
-                  [&](ParquetCheckpointFile& file) { file.readStatistics(statistics); });
 }
 
 void readCheckpointState(FileSystem& fileSystem, const CheckpointFiles& checkpoint,

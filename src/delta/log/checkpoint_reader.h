@@ -35,13 +35,6 @@ void readCheckpoint(const std::shared_ptr<FileSystem>& fileSystem, const std::st
                     const CheckpointFiles& checkpoint, const ActionSink& actions, const FileSink& files,
                     int64_t laterStatisticsBytes = std::numeric_limits<int64_t>::max());
 
-// Called for each add: its row in the file, path and statistics (nullopt: none); valid during the call.
-using StatisticsSink = std::function<void(uint32_t, std::string_view, std::optional<std::string_view>)>;
-
-// What readCheckpoint left for later in one Parquet file of a checkpoint. Throws as it.
-void readCheckpointStatistics(FileSystem& fileSystem, const std::string& path,
-                              const StatisticsSink& statistics);
-
 // All but the adds and removes of Parquet files.
 void readCheckpointState(FileSystem& fileSystem, const CheckpointFiles& checkpoint,
                          const ActionSink& actions);

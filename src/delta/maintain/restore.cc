@@ -174,7 +174,7 @@ RestoreReport restoreTable(const std::shared_ptr<DeltaLog>& log, const RestoreRe
     if (wanted->files().containsLive(record.logPath(), record.dvUniqueId())) return;
     ++report.numRemovedFiles;
     report.removedFilesSize += record.sizeBytes();
-    transaction.remove(removalOf(record.toAdd(), nowMs));
+    transaction.remove(removalOf(record.toAdd(Statistics::IfKnown), nowMs));
   });
   const Metadata metadata = restoredMetadata(*current, *wanted);
   transaction.setMetadata(metadata);

@@ -238,7 +238,7 @@ SnapshotPtr DeltaLog::update() {
   // Not left for later once more: where the checkpoint is damaged, that would go on for ever.
   SnapshotPtr loaded =
       loadSnapshot(table_, std::nullopt, *clock_,
-                   lostStatistics ? std::numeric_limits<int64_t>::max() : kLaterStatisticsBytes);
+                   lostStatistics ? std::numeric_limits<int64_t>::max() : laterStatisticsBytes_.load());
   // A listing may lag behind what was put: later commits are looked for by name.
   if (loaded) {
     if (const SnapshotPtr next = readNewCommits(loaded)) loaded = next;
@@ -266,7 +266,7 @@ SnapshotPtr DeltaLog::snapshotAt(int64_t version) {
                     " cannot be read; available are versions " + first + " to " + last + ".",
                 {{"userVersion", std::to_string(version)}, {"earliest", first}, {"latest", last}});
   }
-  SnapshotPtr snapshot = loadSnapshot(table_, version, *clock_);
+  SnapshotPtr snapshot = loadSnapshot(table_, version, *clock_, laterStatisticsBytes_);
   if (!snapshot) throwTableNotFound(table_);
   return snapshot;
 }

@@ -1,6 +1,7 @@
 // The handle of one table: its newest snapshot, kept and brought up to date by reading only what is new.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -62,6 +63,9 @@ class DeltaLog {
   void setCheckpointSettings(const CheckpointSettings& settings);
   CheckpointSettings checkpointSettings() const;
 
+  // See loadSnapshot; of what is read through this handle from now on.
+  void setLaterStatisticsBytes(int64_t bytes) { laterStatisticsBytes_ = bytes; }
+
   std::vector<HistoryEntry> history(std::optional<size_t> limit = std::nullopt);
 
   // For commit/: a snapshot that a commit of ours made; kept where it is newer than the cached one.
@@ -87,6 +91,7 @@ class DeltaLog {
   Executor executor_;
   std::shared_ptr<Lane> checkpoints_;
   std::shared_ptr<Lane> compactions_;
+  std::atomic<int64_t> laterStatisticsBytes_ = kLaterStatisticsBytes;
   std::mutex updateMutex_;  // one update at a time; taken before mutex_
   mutable std::mutex mutex_;
   SnapshotPtr snapshot_;

@@ -102,7 +102,6 @@ class Unpacker {
   }
 
   bool has(uint32_t flag) const { return (header.flags & flag) != 0; }
-  const char* position() const { return next_; }
   template <typename Number>
   Number number() {
     Number value;
@@ -115,6 +114,12 @@ class Unpacker {
     const std::string_view value(next_, length);
     next_ += length;
     return value;
+  }
+  StatisticsPlace place() {
+    StatisticsPlace place;
+    place.source = number<const CheckpointStatistics*>();
+    place.row = number<uint32_t>();
+    return place;
   }
   std::optional<DeletionVector> deletionVector() {
     if (!has(kHasDeletionVector)) return std::nullopt;
@@ -137,6 +142,18 @@ class Unpacker {
       values.emplace_back(column, value);
     }
   }
+  // From the beginning to behind them; what they are packed as, empty where there are none.
+  std::string_view skipPartitionValues() {
+    text();
+    deletionVector();
+    if (!has(kHasPartitionValues)) return {};
+    const char* begin = next_;
+    for (auto count = number<uint32_t>(); count > 0; --count) {
+      text();
+      if (number<uint8_t>() != 0) text();
+    }
+    return {begin, static_cast<size_t>(next_ - begin)};
+  }
   template <typename Tags>
   void tags(Tags& tags) {
     const auto count = number<uint32_t>();
@@ -154,13 +171,7 @@ class Unpacker {
 
 std::optional<std::string_view> statisticsAt(const StatisticsPlace& place, Statistics wanted) {
   if (wanted == Statistics::LeftOut) return std::nullopt;
-  if (wanted == Statistics::Required && !place.source->load()) {
-    throw Error("DELTA_STATE_RECOVER_ERROR",
-                "The statistics of the table's files were in the checkpoint " + place.source->path() +
-                    ", which was removed or replaced since the table was read. Run the operation again: "
-                    "it reads the table's log anew.",
-                {{"operation", "statistics"}});
-  }
+  if (wanted == Statistics::Required && !place.source->load()) throw lostStatistics(*place.source);
   return place.source->at(place.row);
 }
 
@@ -236,10 +247,11 @@ void FileRecord::read(FileFields& fields, Statistics statistics) const {
   if (has(kHasStats)) fields.stats = unpacker.text();
   if (statistics == Statistics::LeftOut) fields.stats.reset();
   if (has(kStatsLater)) {
-    StatisticsPlace place;
-    place.source = unpacker.number<const CheckpointStatistics*>();
-    place.row = unpacker.number<uint32_t>();
-    fields.stats = statisticsAt(place, statistics);
+    const StatisticsPlace place = unpacker.place();
+    if (statistics == Statistics::InRecord)
+      fields.laterStats = place;
+    else
+      fields.stats = statisticsAt(place, statistics);
   }
   if (has(kHasTags)) unpacker.tags(fields.tags);
   if (has(kHasClusteringProvider)) fields.clusteringProvider = unpacker.text();
@@ -247,15 +259,16 @@ void FileRecord::read(FileFields& fields, Statistics statistics) const {
 
 std::string_view FileRecord::partitionKey() const {
   Unpacker unpacker(bytes_);
-  unpacker.text();
-  unpacker.deletionVector();
-  if (!unpacker.has(kHasPartitionValues)) return {};
-  const char* begin = unpacker.position();
-  for (auto count = unpacker.number<uint32_t>(); count > 0; --count) {
-    unpacker.text();
-    if (unpacker.number<uint8_t>() != 0) unpacker.text();
-  }
-  return {begin, static_cast<size_t>(unpacker.position() - begin)};
+  return unpacker.skipPartitionValues();
+}
+
+const CheckpointStatistics* FileRecord::laterStatistics() const {
+  Unpacker unpacker(bytes_);
+  if (!unpacker.has(kStatsLater)) return nullptr;
+  unpacker.skipPartitionValues();
+  if (unpacker.has(kHasBaseRowId)) unpacker.number<int64_t>();
+  if (unpacker.has(kHasRowCommitVersion)) unpacker.number<int64_t>();
+  return unpacker.place().source;
 }
 
 AddFile FileRecord::toAdd(Statistics statistics) const {

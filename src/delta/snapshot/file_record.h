@@ -16,6 +16,7 @@ enum class Statistics {
   Required,  // throws Error DELTA_STATE_RECOVER_ERROR where they are lost: for who writes what it reads
   IfKnown,   // absent where they are lost: for who only saves work by them
   LeftOut,   // absent, and not read
+  InRecord,  // absent where they are in a checkpoint, of which laterStats tells the place
 };
 
 // A view of one packed record; valid as long as its arena, and the source of its statistics.
@@ -31,11 +32,12 @@ class FileRecord {
   int64_t deletionTimestamp() const;  // ms; of removes, 0 where absent (it counts as expired)
   bool hasDeletionVector() const;
 
-  // All of it, as views of the record and its statistics' source; `fields` is overwritten, and has no
-  // laterStats.
+  // All of it, as views of the record and its statistics' source; `fields` is overwritten.
   void read(FileFields& fields, Statistics statistics = Statistics::Required) const;
   // Equal for files of one partition, and for no others; of adds.
   std::string_view partitionKey() const;
+  // Where its statistics are if they are not in the record, else null.
+  const CheckpointStatistics* laterStatistics() const;
   AddFile toAdd(Statistics statistics = Statistics::Required) const;  // isAdd() only
   RemoveFile toRemove() const;                                        // !isAdd() only
   std::string_view packed() const;

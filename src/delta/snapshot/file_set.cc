@@ -115,19 +115,23 @@ std::shared_ptr<const FileLayer> mergeLayers(const FileLayer& older, const FileL
     --numTombstones;
     return false;
   };
-  for (const FileLayer* layer : {&older, &newer}) {
-    for (const auto& source : layer->statistics()) merged->keep(*source);
-  }
+  const bool later = !older.statistics().empty() || !newer.statistics().empty();
+  const auto put = [&](uint64_t hash, const FileRecord& record) {
+    merged->putNew(hash, record.packed());
+    // A checkpoint of whose files none is left is let go.
+    if (const CheckpointStatistics* source = later ? record.laterStatistics() : nullptr)
+      merged->keep(*source);
+  };
   std::string scratch;
   for (const FileLayer::Entry& entry : older.entries()) {
     const FileRecord record(entry.record);
     const std::string_view key = newer.size() == 0 ? std::string_view() : keyOf(record, tablePath, scratch);
     if (newer.find(entry.hash, key, tablePath) != FileLayer::kNone || !keep(record)) continue;
-    merged->putNew(entry.hash, record.packed());
+    put(entry.hash, record);
   }
   for (const FileLayer::Entry& entry : newer.entries()) {
     const FileRecord record(entry.record);
-    if (keep(record)) merged->putNew(entry.hash, record.packed());
+    if (keep(record)) put(entry.hash, record);
   }
   return merged;
 }

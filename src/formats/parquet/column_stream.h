@@ -34,6 +34,8 @@ class ParquetColumnStream {
                       NullColumns nullColumns = NullColumns::Keep);
   ~ParquetColumnStream();
 
+  // Of the file.
+  int64_t numRows() const;
   // Position in the file of the last batch's first row.
   int64_t firstRowIndex() const;
   // Null at the end, and where the file has none of the columns.

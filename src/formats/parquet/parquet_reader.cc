@@ -178,12 +178,13 @@ class ParquetColumnStream::Implementation {
         nullColumns_(nullColumns) {
     reading(path_, [&] {
       metadata_ = reader_->parquet_reader()->metadata();
-      rowsOf(*metadata_);  // throws for numbers that cannot be
+      numRows_ = rowsOf(*metadata_);
       leaves_ = leavesBelow(columns, *metadata_);
       boundLeaves_ = leavesBelow(boundColumns, *metadata_);
     });
   }
 
+  int64_t numRows() const { return numRows_; }
   int64_t firstRowIndex() const { return firstRow_; }
 
   std::shared_ptr<arrow::RecordBatch> next() {
@@ -242,6 +243,7 @@ class ParquetColumnStream::Implementation {
   std::vector<int> leaves_;
   std::vector<int> boundLeaves_;
   std::unique_ptr<arrow::RecordBatchReader> group_;
+  int64_t numRows_ = 0;
   int nextGroup_ = 0;
   int64_t nextStart_ = 0;   // row index after the row groups seen
   int64_t groupStart_ = 0;  // of the row group in hand
@@ -259,6 +261,9 @@ ParquetColumnStream::ParquetColumnStream(FileSystem& fileSystem, std::string pat
                                                        std::move(keepRowGroup), boundColumns, nullColumns)) {}
 
 ParquetColumnStream::~ParquetColumnStream() = default;
+int64_t ParquetColumnStream::numRows() const {
+  return implementation_->numRows();
+}
 int64_t ParquetColumnStream::firstRowIndex() const {
   return implementation_->firstRowIndex();
 }
