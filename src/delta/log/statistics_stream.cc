@@ -50,7 +50,9 @@ struct StatisticsStream::Batch {
 };
 
 StatisticsStream::StatisticsStream(FileSystem& fileSystem, std::string path)
-    : fileSystem_(fileSystem), path_(std::move(path)), stream_(fileSystem, path_, {"add.path", "add.stats"}) {}
+    : fileSystem_(fileSystem),
+      path_(std::move(path)),
+      stream_(fileSystem, path_, {"add.path", "add.stats"}) {}
 StatisticsStream::~StatisticsStream() = default;
 
 bool StatisticsStream::next() {
