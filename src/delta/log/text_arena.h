@@ -2,14 +2,15 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
-#include <string>
+#include <memory>
 #include <string_view>
+#include <vector>
 
 namespace thalweg::delta {
 
-// Bytes with stable addresses; grows in chunks of 1 MiB, so that a large table never copies its records to
-// grow.
+// Bytes with stable addresses; grows in chunks that double up to 4 MiB, so that a large table never copies
+// its records to grow. Chunks of that size lie in the system's large pages where it has them: to touch memory
+// for the first time costs as much as to fill it.
 class TextArena {
  public:
   // The copy's address, valid as long as the arena (also where it was moved).
@@ -17,7 +18,17 @@ class TextArena {
   size_t sizeBytes() const { return sizeBytes_; }
 
  private:
-  std::deque<std::string> chunks_;
+  struct Free {
+    void operator()(char* bytes) const;
+  };
+  struct Chunk {
+    std::unique_ptr<char, Free> bytes;
+    size_t size = 0;
+    size_t capacity = 0;
+  };
+  static Chunk makeChunk(size_t capacity);
+
+  std::vector<Chunk> chunks_;
   size_t sizeBytes_ = 0;
 };
 
