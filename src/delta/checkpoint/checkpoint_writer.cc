@@ -64,7 +64,7 @@ class CheckpointWrite {
     if (parts > 1) return writeParts(static_cast<int32_t>(parts));
     const std::string path = snapshot_.logPath() + "/" + classicCheckpointFileName(snapshot_.version());
     CheckpointFile file(fileSystem_, path, columns_, CheckpointContent::Whole,
-                        CheckpointFile::Publication::AtClose);
+                        CheckpointFile::Publication::AtClose, snapshot_.numFiles());
     for (const Action& action : nonFileActions(snapshot_)) file.write(action);
     forEachFile([&](const FileFields& fields) { file.write(fields); });
     report_.size = file.numRows();
@@ -162,7 +162,8 @@ class CheckpointWrite {
               fileSystem_,
               snapshot_.logPath() + "/" +
                   partCheckpointFileName(snapshot_.version(), static_cast<int32_t>(part), parts),
-              columns_, CheckpointContent::Whole, CheckpointFile::Publication::AtClose);
+              columns_, CheckpointContent::Whole, CheckpointFile::Publication::AtClose,
+              snapshot_.numFiles() / parts);
           if (part > 1) return file;
           for (const Action& action : nonFileActions(snapshot_)) file->write(action);
           return file;
