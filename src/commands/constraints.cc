@@ -22,7 +22,7 @@ int64_t countRows(const EditedTable& table, const ExpressionPtr& condition, Comm
   delta::DataFileReadOptions options;
   options.columns = matches.columns();
   options.cancellation = &session.cancellation();
-  const std::vector<delta::AddFile> files = snapshot.liveFiles();
+  const std::vector<delta::AddFile> files = snapshot.liveFiles(delta::Statistics::LeftOut);
   std::atomic<int64_t> count = 0;
   session.pool().runAll(static_cast<int>(files.size()), [&](int i) {
     const delta::AddFile& file = files[static_cast<size_t>(i)];

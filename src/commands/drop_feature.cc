@@ -146,7 +146,7 @@ bool isInHistory(const RemovableFeature& feature, const delta::Snapshot& newest)
   if (!oldest || feature.isUsedBy(delta::Action(oldest->metadata()))) return true;
   bool found = false;
   oldest->files().forEachLive([&](const delta::FileRecord& record) {
-    found = found || feature.isUsedBy(delta::Action(record.toAdd()));
+    found = found || feature.isUsedBy(delta::Action(record.toAdd(delta::Statistics::LeftOut)));
   });
   if (found || usesInCommits(feature, newest)) return true;
   if (feature.name != "v2Checkpoint") return false;

@@ -39,7 +39,7 @@ void commitVectorTombstones(const DroppedFrom& table) {
   delta::FileFields fields;
   snapshot->files().forEachTombstone(
       nowMs - delta::deletedFileRetentionMs(snapshot->metadata()), [&](const delta::FileRecord& record) {
-        record.read(fields);
+        record.read(fields, delta::Statistics::LeftOut);
         if (!fields.deletionVector) {
           there.insert(delta::canonicalFilePath(fields.path, snapshot->table().path));
         } else if (fields.deletionVector->storageType == "u") {
@@ -83,7 +83,7 @@ bool hasNoRowIds(const delta::Snapshot& snapshot) {
   bool clean = true;
   delta::FileFields fields;
   snapshot.files().forEachLive([&](const delta::FileRecord& record) {
-    record.read(fields);
+    record.read(fields, delta::Statistics::LeftOut);
     clean &= !fields.baseRowId && !fields.defaultRowCommitVersion;
   });
   return clean;

@@ -199,7 +199,7 @@ CommandResult listPartitions(const sql::Name& name, CommandSession& session) {
     throw unsupported("SHOW PARTITIONS of a table with column mapping");
   std::set<std::vector<std::optional<std::string>>> partitions;
   snapshot->files().forEachLive([&](const delta::FileRecord& record) {
-    const delta::PartitionValues values = record.toAdd().partitionValues;
+    const delta::PartitionValues values = record.toAdd(delta::Statistics::LeftOut).partitionValues;
     std::vector<std::optional<std::string>> partition;
     for (const std::string& column : columns) {
       const auto it = values.find(column);

@@ -15,7 +15,7 @@ CommandResult run(const sql::Truncate& statement, CommandSession& session) {
   const int64_t now = log->clock().nowMillis();
   int64_t numFiles = 0;
   snapshot->files().forEachLive([&](const delta::FileRecord& record) {
-    transaction.remove(delta::removalOf(record.toAdd(), now));
+    transaction.remove(delta::removalOf(record.toAdd(delta::Statistics::IfKnown), now));
     ++numFiles;
   });
   delta::Operation operation;

@@ -29,7 +29,7 @@ namespace proto = spark::connect;
 template <typename Operation>
 std::vector<std::vector<std::string>> clusteringOf(const Operation& operation) {
   std::vector<std::vector<std::string>> paths;
-  for (const std::string& column : operation.clustering_columns()) paths.push_back(parseNameParts(column));
+  for (const std::string& column : operation.clustering_columns()) paths.push_back(parseAttributeName(column));
   if (!paths.empty() && operation.partitioning_columns_size() > 0) {
     throw Error("SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED",
                 "A table is partitioned or clustered, not both: leave partitionBy() or clusterBy() out.");

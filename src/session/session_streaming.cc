@@ -166,7 +166,7 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   if (start.has_path() && !start.path().empty()) write.path = start.path();
   else write.path = write.options.get("path");
   write.partitionColumns.assign(start.partitioning_column_names().begin(), start.partitioning_column_names().end());
-  for (const std::string& column : start.clustering_column_names()) write.clusterBy.push_back(parseNameParts(column));
+  for (const std::string& column : start.clustering_column_names()) write.clusterBy.push_back(parseAttributeName(column));
   write.timeZone = setting("spark.sql.session.timeZone");
   write.ansi = flag("spark.sql.ansi.enabled");
   takeOptimizeWrite([&](const std::string& key) { return lookUp(key); }, &write.options);

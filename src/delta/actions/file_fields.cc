@@ -39,6 +39,7 @@ void FileFields::clear() {
   defaultRowCommitVersion.reset();
   clusteringProvider.reset();
   stats.reset();
+  laterStats.reset();
   tags.clear();
 }
 

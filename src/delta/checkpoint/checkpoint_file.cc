@@ -18,6 +18,9 @@ namespace {
 
 constexpr int64_t kBatchRows = 8192;
 constexpr int64_t kRowGroupRows = 128 * 1024;
+// Of a file with a few statistics, compressed. To grow to it by doubling would touch twice as much memory.
+constexpr int64_t kExpectedRowBytes = 128;
+constexpr int64_t kLeastBytes = 4096;
 
 ParquetWriteOptions writeOptions() {
   ParquetWriteOptions options;
@@ -29,12 +32,13 @@ ParquetWriteOptions writeOptions() {
 
 struct CheckpointFile::Implementation {
   Implementation(FileSystem& files, std::string target, const CheckpointColumns& columns,
-                 CheckpointContent content, Publication publication)
+                 CheckpointContent content, Publication publication, int64_t expectedRows)
       : fileSystem(files),
         path(std::move(target)),
         schema(columns.schema(content)),
         arrowSchema(toArrowSchema(*schema)),
-        whole(publication == Publication::AtClose ? valueOrThrow(arrow::io::BufferOutputStream::Create())
+        whole(publication == Publication::AtClose ? valueOrThrow(arrow::io::BufferOutputStream::Create(
+                                                        kLeastBytes + expectedRows * kExpectedRowBytes))
                                                   : nullptr),
         writer(whole ? std::shared_ptr<arrow::io::OutputStream>(whole) : fileSystem.openOutput(path), path,
                schema, writeOptions()),
@@ -89,9 +93,9 @@ struct CheckpointFile::Implementation {
 };
 
 CheckpointFile::CheckpointFile(FileSystem& fileSystem, std::string path, const CheckpointColumns& columns,
-                               CheckpointContent content, Publication publication)
-    : implementation_(
-          std::make_unique<Implementation>(fileSystem, std::move(path), columns, content, publication)) {}
+                               CheckpointContent content, Publication publication, int64_t expectedRows)
+    : implementation_(std::make_unique<Implementation>(fileSystem, std::move(path), columns, content,
+                                                       publication, expectedRows)) {}
 
 CheckpointFile::~CheckpointFile() = default;
 

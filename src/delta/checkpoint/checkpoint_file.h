@@ -27,8 +27,9 @@ class CheckpointFile {
     AtClose,  // readers see the whole file or none
     AsGrows,  // for names that nobody looks for yet
   };
+  // `expectedRows` sizes the memory of AtClose; a guess.
   CheckpointFile(FileSystem& fileSystem, std::string path, const CheckpointColumns& columns,
-                 CheckpointContent content, Publication publication);
+                 CheckpointContent content, Publication publication, int64_t expectedRows = 0);
   ~CheckpointFile();
 
   void write(const FileFields& file);

@@ -11,6 +11,7 @@
 #include "delta/log/log_files.h"
 #include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
+#include "formats/parquet/column_stream.h"
 #include "formats/parquet/parquet_file.h"
 #include "types/arrow_types.h"
 
@@ -130,6 +131,31 @@ void expectFiles(const Snapshot& snapshot, const std::set<std::string>& names) {
     EXPECT_EQ(json::parse(*add.stats), json::parse(kStats));
   }
   EXPECT_EQ(found, names);
+}
+
+// What most columns of a checkpoint are.
+TEST_F(CheckpointTest, ColumnsOfNullsCanBeLeftOutByReaders) {
+  create({}, 2);
+  append("a");
+  append("b");
+  const std::string path = kLog + classicCheckpointFileName(2);
+  const std::vector<std::string> columns = {"add.path", "add.baseRowId", "txn.appId",
+                                            "remove.partitionValues"};
+  const auto batchOf = [&](NullColumns nullColumns) {
+    return ParquetColumnStream(*files_, path, columns, 16384, {}, {}, nullColumns).next();
+  };
+  const auto membersOf = [](const arrow::RecordBatch& batch) {
+    return batch.GetColumnByName("add")->type()->num_fields();
+  };
+  const auto whole = batchOf(NullColumns::Keep);
+  EXPECT_TRUE(whole->GetColumnByName("txn"));
+  EXPECT_EQ(membersOf(*whole), 2);
+  const auto lean = batchOf(NullColumns::LeaveOut);
+  EXPECT_FALSE(lean->GetColumnByName("txn"));
+  EXPECT_EQ(membersOf(*lean), 1);
+  // A map without entries may be empty.
+  EXPECT_TRUE(lean->GetColumnByName("remove"));
+  EXPECT_EQ(lean->num_rows(), whole->num_rows());
 }
 
 TEST_F(CheckpointTest, ThePolicyV2NamesItsSidecarsInALinesFile) {

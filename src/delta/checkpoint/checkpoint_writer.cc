@@ -12,7 +12,9 @@
 #include "delta/checkpoint/checkpoint_file.h"
 #include "delta/checkpoint/top_level.h"
 #include "delta/log/checkpoint_hint.h"
+#include "delta/log/checkpoint_statistics.h"
 #include "delta/log/log_files.h"
+#include "delta/snapshot/delta_log.h"
 #include "delta/snapshot/table_features.h"
 #include "types/schema_json.h"
 
@@ -62,7 +64,7 @@ class CheckpointWrite {
     if (parts > 1) return writeParts(static_cast<int32_t>(parts));
     const std::string path = snapshot_.logPath() + "/" + classicCheckpointFileName(snapshot_.version());
     CheckpointFile file(fileSystem_, path, columns_, CheckpointContent::Whole,
-                        CheckpointFile::Publication::AtClose);
+                        CheckpointFile::Publication::AtClose, snapshot_.numFiles());
     for (const Action& action : nonFileActions(snapshot_)) file.write(action);
     forEachFile([&](const FileFields& fields) { file.write(fields); });
     report_.size = file.numRows();
@@ -76,8 +78,10 @@ class CheckpointWrite {
   template <typename Visit>
   void forEachFile(const Visit& visit) {
     FileFields fields;
+    StatisticsCursor statistics;
     const auto pass = [&](const FileRecord& record) {
-      record.read(fields);
+      record.read(fields, Statistics::InRecord);
+      if (fields.laterStats) fields.stats = statistics.at(*fields.laterStats, fields.path);
       visit(fields);
     };
     snapshot_.files().forEachTombstone(cutoffMs_, pass);
@@ -158,7 +162,8 @@ class CheckpointWrite {
               fileSystem_,
               snapshot_.logPath() + "/" +
                   partCheckpointFileName(snapshot_.version(), static_cast<int32_t>(part), parts),
-              columns_, CheckpointContent::Whole, CheckpointFile::Publication::AtClose);
+              columns_, CheckpointContent::Whole, CheckpointFile::Publication::AtClose,
+              snapshot_.numFiles() / parts);
           if (part > 1) return file;
           for (const Action& action : nonFileActions(snapshot_)) file->write(action);
           return file;
@@ -237,9 +242,10 @@ bool hasV2Policy(const Metadata& metadata) {
   return equalsIgnoreCase(tableProperty(metadata, kCheckpointPolicy).value_or(""), "v2");
 }
 
-CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock,
-                                 const CheckpointSettings& settings) {
-  checkWritable(snapshot.protocol(), snapshot.table().path);
+namespace {
+
+CheckpointReport writeWithStatistics(const Snapshot& snapshot, const Clock& clock,
+                                     const CheckpointSettings& settings) {
   passFaultPoint(FaultPoint::DeltaCheckpointBefore);
   CheckpointWrite write(snapshot, clock, settings);
   const CheckpointHint hint = hasV2Policy(snapshot.metadata()) ? write.writeV2() : write.writeClassic();
@@ -250,6 +256,19 @@ CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock,
   const auto known = readCheckpointHint(fileSystem, snapshot.logPath());
   if (!known || known->version <= hint.version) writeCheckpointHint(fileSystem, snapshot.logPath(), hint);
   return std::move(write).report();
+}
+
+}  // namespace
+
+CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock,
+                                 const CheckpointSettings& settings) {
+  checkWritable(snapshot.protocol(), snapshot.table().path);
+  try {
+    if (!snapshot.files().hasLostStatistics()) return writeWithStatistics(snapshot, clock, settings);
+  } catch (const Error&) {
+    if (!snapshot.files().hasLostStatistics()) throw;
+  }
+  return writeWithStatistics(*reloadSnapshot(snapshot, clock), clock, settings);
 }
 
 void writeCompatibilityCheckpoint(const Snapshot& snapshot, const CheckpointReport& report) {

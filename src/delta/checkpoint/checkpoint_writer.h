@@ -30,10 +30,11 @@ struct CheckpointReport {
 //     rows. Parts are not written where the table supports v2Checkpoint, which forbids them, nor beside
 //     another checkpoint of the version, whose parts could be taken for ours.
 // Readers see a whole checkpoint or none. May run on any thread while the table goes on; memory: one row
-// group, and of a classic checkpoint the compressed file. The hint is left alone where it names a newer
-// version. Passes the fault points DeltaCheckpointBefore, DeltaCheckpointAfter and LastCheckpointBefore.
-// Throws Error where the store fails (callers after a commit log that and go on), and for tables whose
-// protocol we may not write.
+// group, and of a classic checkpoint the compressed file. Statistics that the snapshot left in an older
+// checkpoint come from there, or, where that is gone, from the version read anew: none is lost. The hint is
+// left alone where it names a newer version. Passes the fault points DeltaCheckpointBefore,
+// DeltaCheckpointAfter and LastCheckpointBefore. Throws Error where the store fails (callers after a commit
+// log that and go on), for tables whose protocol we may not write, and as reloadSnapshot.
 CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock = systemClock(),
                                  const CheckpointSettings& settings = {});
 

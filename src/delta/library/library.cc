@@ -75,7 +75,7 @@ class ScanReader final : public arrow::RecordBatchReader {
  public:
   ScanReader(SnapshotPtr snapshot, std::vector<int> columns)
       : layout_(delta::makeTableLayout(snapshot->table(), snapshot->metadata(), snapshot->schema())),
-        files_(snapshot->liveFiles()) {
+        files_(snapshot->liveFiles(delta::Statistics::LeftOut)) {
     options_.columns = std::move(columns);
     arrow::FieldVector fields;
     for (const int column : options_.columns)
@@ -328,8 +328,9 @@ struct DeltaTransaction::State {
   void replaceAll() {
     transaction.readWholeTable();
     const int64_t now = log->clock().nowMillis();
-    snapshot->files().forEachLive(
-        [&](const delta::FileRecord& record) { transaction.remove(delta::removalOf(record.toAdd(), now)); });
+    snapshot->files().forEachLive([&](const delta::FileRecord& record) {
+      transaction.remove(delta::removalOf(record.toAdd(delta::Statistics::IfKnown), now));
+    });
   }
 
   int64_t commit() {

@@ -38,7 +38,7 @@ void mustNameTheFile(const Error& error) {
     fail("it names no file: " + error.message());
 }
 
-void readAsCheckpoint(FileSystem& files, size_t size) {
+void readAsCheckpoint(const std::shared_ptr<FileSystem>& files, size_t size) {
   FileInfo info;
   info.path = kFile;
   info.sizeBytes = static_cast<int64_t>(size);
@@ -109,7 +109,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto files = makeMemoryFileSystem();
   files->writeAtomically(kFile, {reinterpret_cast<const char*>(data), size});
-  readAsCheckpoint(*files, size);
+  readAsCheckpoint(files, size);
   readAsData(*files);
   return 0;
 }

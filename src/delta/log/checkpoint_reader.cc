@@ -8,9 +8,10 @@
 
 #include "common/error.h"
 #include "delta/log/arrow_struct.h"
+#include "delta/log/checkpoint_statistics.h"
 #include "delta/log/file_paths.h"
 #include "delta/log/log_files.h"
-#include "delta/log/parsed_stats.h"
+#include "delta/log/statistics_stream.h"
 #include "formats/parquet/column_stream.h"
 
 namespace thalweg::delta {
@@ -43,6 +44,12 @@ const std::vector<std::string>& allColumns() {
     return columns;
   }();
   return kColumns;
+}
+
+std::vector<std::string> allColumnsButStatistics() {
+  std::vector<std::string> columns = allColumns();
+  std::erase(columns, "add.stats");
+  return columns;
 }
 
 std::map<std::string, std::string> withoutNulls(std::map<std::string, std::optional<std::string>> values) {
@@ -268,32 +275,6 @@ void readSidecars(const arrow::RecordBatch& batch, const SidecarSink& sidecars) 
   }
 }
 
-// The statistics of rows that have no JSON; read when the first of them is met.
-class ParsedStats {
- public:
-  ParsedStats(FileSystem& fileSystem, const std::string& path)
-      : stream_(fileSystem, path, {"add.stats_parsed"}) {}
-
-  // Rows are asked for in rising order.
-  std::optional<std::string> at(int64_t row) {
-    while (!stats_ || row - firstRow_ >= numRows_) {
-      firstRow_ += numRows_;
-      const auto batch = stream_.next();
-      if (!batch) return std::nullopt;
-      numRows_ = batch->num_rows();
-      stats_ = StructColumn(batch->GetColumnByName("add"), "add").member("stats_parsed");
-      if (!stats_) return std::nullopt;
-    }
-    return parsedStatsToJson(*stats_, row - firstRow_);
-  }
-
- private:
-  ParquetColumnStream stream_;
-  std::shared_ptr<arrow::Array> stats_;
-  int64_t firstRow_ = 0;
-  int64_t numRows_ = 0;
-};
-
 struct Sinks {
   ActionSink actions;
   FileSink files;
@@ -306,7 +287,17 @@ class ParquetCheckpointFile {
       : fileSystem_(fileSystem), path_(std::move(path)), sinks_(sinks) {}
 
   void readAll() {
-    ParquetColumnStream stream(fileSystem_, path_, allColumns());
+    ParquetColumnStream stream(fileSystem_, path_, allColumns(), kBatchRows, {}, {}, NullColumns::LeaveOut);
+    read(stream);
+  }
+
+  // As readAll, but statistics stay in the file.
+  void readAllButStatistics(const std::shared_ptr<FileSystem>& fileSystem) {
+    ParquetColumnStream stream(fileSystem_, path_, allColumnsButStatistics(), kBatchRows, {}, {},
+                               NullColumns::LeaveOut);
+    // Places number rows in 32 bits.
+    if (stream.numRows() > std::numeric_limits<uint32_t>::max()) return readAll();
+    later_ = std::make_shared<CheckpointStatistics>(fileSystem, path_);
     read(stream);
   }
 
@@ -325,7 +316,7 @@ class ParquetCheckpointFile {
 
   void readAdds(const std::function<bool(const ParquetRowGroup&)>& keepRowGroup) {
     ParquetColumnStream stream(fileSystem_, path_, addColumns(), kBatchRows, keepRowGroup,
-                               {"add.partitionValues_parsed"});
+                               {"add.partitionValues_parsed"}, NullColumns::LeaveOut);
     read(stream);
   }
 
@@ -348,13 +339,21 @@ class ParquetCheckpointFile {
     const AddColumn adds(columnOf(batch, "add"));
     const RemoveColumn removes(columnOf(batch, "remove"));
     for (int64_t row = 0; row < batch.num_rows(); ++row) {
-      if (adds.read(row, fields_)) {
-        const auto stats = fields_.stats ? std::nullopt : parsedStats(firstRow + row);
-        if (stats) fields_.stats = *stats;
-        sinks_.files(fields_);
-      }
+      if (adds.read(row, fields_)) passAdd(firstRow + row);
       if (removes.read(row, fields_)) sinks_.files(fields_);
     }
+  }
+
+  void passAdd(int64_t row) {
+    std::optional<std::string> parsed;
+    if (later_) {
+      const auto place = static_cast<uint32_t>(row);
+      later_->expect(place, fields_.path);
+      fields_.laterStats = StatisticsPlace{later_.get(), place};
+    } else if (!fields_.stats && (parsed = parsedStats(row))) {
+      fields_.stats = *parsed;
+    }
+    sinks_.files(fields_);
   }
 
   std::optional<std::string> parsedStats(int64_t row) {
@@ -365,7 +364,8 @@ class ParquetCheckpointFile {
   FileSystem& fileSystem_;
   std::string path_;
   const Sinks& sinks_;
-  std::optional<ParsedStats> parsedStats_;
+  std::optional<ParsedStatistics> parsedStats_;
+  std::shared_ptr<CheckpointStatistics> later_;  // null: statistics are read with the files
   FileFields fields_;
 };
 
@@ -389,7 +389,8 @@ void readTopLevel(FileSystem& fileSystem, const CheckpointFiles& checkpoint, con
     if (file.path.ends_with(".json")) {
       readActions(fileSystem.readAll(file.path), file.path, sinks.actions, sinks.sidecars);
     } else {
-      readParquetFile(fileSystem, file.path, sinks, read);
+      readParquetFile(fileSystem, file.path, sinks,
+                      [&](ParquetCheckpointFile& parquet) { read(parquet, file.sizeBytes); });
     }
   }
 }
@@ -411,26 +412,32 @@ std::vector<Sidecar> sidecarsOf(FileSystem& fileSystem, const CheckpointFiles& c
   std::vector<Sidecar> sidecars;
   const Sinks sinks{[](Action&&) {}, [](const FileFields&) {},
                     [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); }};
-  readTopLevel(fileSystem, checkpoint, sinks, [](ParquetCheckpointFile& file) { file.readState(); });
+  readTopLevel(fileSystem, checkpoint, sinks, [](ParquetCheckpointFile& file, int64_t) { file.readState(); });
   return sidecars;
 }
 
 }  // namespace
 
-void readCheckpoint(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
-                    const ActionSink& actions, const FileSink& files) {
+void readCheckpoint(const std::shared_ptr<FileSystem>& fileSystem, const std::string& logPath,
+                    const CheckpointFiles& checkpoint, const ActionSink& actions, const FileSink& files,
+                    int64_t laterStatisticsBytes) {
   std::vector<Sidecar> sidecars;
   const Sinks sinks{actions, files, [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); }};
-  const auto readAll = [](ParquetCheckpointFile& file) { file.readAll(); };
-  readTopLevel(fileSystem, checkpoint, sinks, readAll);
-  for (size_t i = 0; i < sidecars.size(); ++i)
-    readParquetFile(fileSystem, sidecarPath(logPath, sidecars[i]), {actions, files, {}}, readAll);
+  const auto read = [&](ParquetCheckpointFile& file, int64_t sizeBytes) {
+    if (sizeBytes < laterStatisticsBytes) return file.readAll();
+    file.readAllButStatistics(fileSystem);
+  };
+  readTopLevel(*fileSystem, checkpoint, sinks, read);
+  for (const Sidecar& sidecar : sidecars) {
+    readParquetFile(*fileSystem, sidecarPath(logPath, sidecar), {actions, files, {}},
+                    [&](ParquetCheckpointFile& file) { read(file, sidecar.sizeInBytes); });
+  }
 }
 
 void readCheckpointState(FileSystem& fileSystem, const CheckpointFiles& checkpoint,
                          const ActionSink& actions) {
   readTopLevel(fileSystem, checkpoint, {actions, [](const FileFields&) {}, {}},
-               [](ParquetCheckpointFile& file) { file.readState(); });
+               [](ParquetCheckpointFile& file, int64_t) { file.readState(); });
 }
 
 void readCheckpointAdds(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,

@@ -2,8 +2,13 @@
 // sidecars).
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "delta/actions/action_reader.h"
@@ -24,8 +29,11 @@ using FileSink = std::function<void(const FileFields&)>;
 // to `actions`; columns that no action has are not read. Statistics come as JSON text, built from
 // `stats_parsed` where the checkpoint has only that. Memory: a batch of rows. Throws Error where a file is
 // missing, damaged or lacks what an action needs; some actions may have been delivered by then.
-void readCheckpoint(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
-                    const ActionSink& actions, const FileSink& files);
+// Statistics in Parquet files of at least `laterStatisticsBytes` are not read: their adds have laterStats
+// instead, of a source that the sink must share if it keeps them.
+void readCheckpoint(const std::shared_ptr<FileSystem>& fileSystem, const std::string& logPath,
+                    const CheckpointFiles& checkpoint, const ActionSink& actions, const FileSink& files,
+                    int64_t laterStatisticsBytes = std::numeric_limits<int64_t>::max());
 
 // All but the adds and removes of Parquet files.
 void readCheckpointState(FileSystem& fileSystem, const CheckpointFiles& checkpoint,

@@ -47,7 +47,7 @@ std::set<PartitionValues> partitionsToCompact(const Snapshot& snapshot,
   std::map<PartitionValues, int64_t> numSmall;
   snapshot.files().forEachLive([&](const FileRecord& record) {
     if (record.sizeBytes() >= rules.maxFileBytes / 2) return;
-    PartitionValues values = record.toAdd().partitionValues;
+    PartitionValues values = record.toAdd(Statistics::LeftOut).partitionValues;
     if (all || touched.contains(values)) ++numSmall[std::move(values)];
   });
   std::set<PartitionValues> chosen;

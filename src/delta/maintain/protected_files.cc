@@ -46,7 +46,7 @@ void ProtectedFiles::addVector(const DeletionVector& vector) {
 void ProtectedFiles::addSnapshot(const Snapshot& snapshot, int64_t cutoffMs) {
   snapshot.files().forEachLive([&](const FileRecord& record) {
     addPath(std::string(record.logPath()));
-    if (record.hasDeletionVector()) addVector(*record.toAdd().deletionVector);
+    if (record.hasDeletionVector()) addVector(*record.toAdd(Statistics::LeftOut).deletionVector);
   });
   snapshot.files().forEachTombstone(cutoffMs, [&](const FileRecord& record) {
     addPath(std::string(record.logPath()));

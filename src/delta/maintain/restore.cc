@@ -151,8 +151,9 @@ RestoreReport restoreTable(const std::shared_ptr<DeltaLog>& log, const RestoreRe
   const SnapshotPtr current = log->require();
   const std::string table = log->table().uri();
   checkWritable(current->protocol(), table);
-  const SnapshotPtr wanted = request.version ? versionOf(*log, *current, *request.version)
-                                             : versionAt(*log, *current, *request.timestampMs);
+  SnapshotPtr wanted = request.version ? versionOf(*log, *current, *request.version)
+                                       : versionAt(*log, *current, *request.timestampMs);
+  if (!wanted->files().loadStatistics()) wanted = reloadSnapshot(*wanted, log->clock());
   Transaction transaction(log, current);
   transaction.readWholeTable();
   RestoreReport report;
@@ -174,7 +175,7 @@ RestoreReport restoreTable(const std::shared_ptr<DeltaLog>& log, const RestoreRe
     if (wanted->files().containsLive(record.logPath(), record.dvUniqueId())) return;
     ++report.numRemovedFiles;
     report.removedFilesSize += record.sizeBytes();
-    transaction.remove(removalOf(record.toAdd(), nowMs));
+    transaction.remove(removalOf(record.toAdd(Statistics::IfKnown), nowMs));
   });
   const Metadata metadata = restoredMetadata(*current, *wanted);
   transaction.setMetadata(metadata);

@@ -154,6 +154,14 @@ class FileFilter::Judge {
   std::optional<StatisticsView> statistics_;
 };
 
+bool FileFilter::asksStatistics(const std::vector<Bound>& all) {
+  return std::any_of(all.begin(), all.end(), [](const Bound& bound) {
+    if (bound.predicate.op != ColumnPredicate::Op::AnyOf) return !bound.isPartition;
+    return std::any_of(bound.alternatives.begin(), bound.alternatives.end(),
+                       [](const auto& alternative) { return asksStatistics(alternative); });
+  });
+}
+
 bool FileFilter::mayMatch(const AddFile& file) const {
   return Judge(file).mayMatch(predicates_);
 }

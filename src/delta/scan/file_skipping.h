@@ -25,6 +25,8 @@ class FileFilter {
   // False only where no row can match. Missing or odd statistics mean that the file may match.
   bool mayMatch(const AddFile& file) const;
   bool empty() const { return predicates_.empty(); }
+  // Whether there is a predicate on another column than partition columns.
+  bool asksStatistics() const { return asksStatistics(predicates_); }
 
  private:
   // A predicate with what it needs of its column.
@@ -38,6 +40,7 @@ class FileFilter {
   class Judge;  // of one file
   struct Columns;
   static std::vector<Bound> bindAll(std::vector<ColumnPredicate> predicates, const Columns& columns);
+  static bool asksStatistics(const std::vector<Bound>& all);
   std::vector<Bound> predicates_;
 };
 

@@ -8,7 +8,7 @@ std::optional<int64_t> rowCount(const Snapshot& snapshot) {
   std::optional<int64_t> rows = 0;
   snapshot.files().forEachLive([&](const FileRecord& record) {
     if (!rows) return;
-    const AddFile file = record.toAdd();
+    const AddFile file = record.toAdd(Statistics::IfKnown);
     const auto statistics =
         nlohmann::json::parse(file.stats.value_or(""), nullptr, /*allow_exceptions=*/false);
     const auto it = statistics.is_object() ? statistics.find("numRecords") : statistics.end();

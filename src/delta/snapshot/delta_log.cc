@@ -3,6 +3,7 @@
 #include <ctime>
 
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "common/error.h"
@@ -32,14 +33,15 @@ struct CheckpointFailure {
   Error error;
 };
 
-SnapshotPtr replay(const Location& table, const LogSegment& segment, const Clock& clock) {
+SnapshotPtr replay(const Location& table, const LogSegment& segment, const Clock& clock,
+                   int64_t laterStatisticsBytes) {
   SnapshotBuilder builder(table);
   if (segment.checkpoint) {
     try {
       readCheckpoint(
-          *table.fileSystem, logPathOf(table), *segment.checkpoint,
+          table.fileSystem, logPathOf(table), *segment.checkpoint,
           [&](Action&& action) { builder.apply(action); },
-          [&](const FileFields& file) { builder.apply(file); });
+          [&](const FileFields& file) { builder.apply(file); }, laterStatisticsBytes);
     } catch (const Error& error) {
       throw CheckpointFailure{error};
     }
@@ -72,7 +74,8 @@ SnapshotPtr replay(const Location& table, const LogSegment& segment, const Clock
 
 }  // namespace
 
-SnapshotPtr loadSnapshot(const Location& table, std::optional<int64_t> version, const Clock& clock) {
+SnapshotPtr loadSnapshot(const Location& table, std::optional<int64_t> version, const Clock& clock,
+                         int64_t laterStatisticsBytes) {
   BadCheckpoints bad;
   std::optional<Error> firstFailure;
   bool listedAgain = false;
@@ -89,7 +92,7 @@ SnapshotPtr loadSnapshot(const Location& table, std::optional<int64_t> version, 
       return nullptr;
     }
     try {
-      return replay(table, *segment, clock);
+      return replay(table, *segment, clock, laterStatisticsBytes);
     } catch (const CheckpointFailure& failure) {
       logWarn("The checkpoint of version {} in {} cannot be read and is passed over: {}",
               segment->checkpoint->version, logPathOf(table), failure.error.message());
@@ -101,6 +104,22 @@ SnapshotPtr loadSnapshot(const Location& table, std::optional<int64_t> version, 
       listedAgain = true;
     }
   }
+}
+
+SnapshotPtr reloadSnapshot(const Snapshot& snapshot, const Clock& clock) {
+  SnapshotPtr again =
+      loadSnapshot(snapshot.table(), snapshot.version(), clock, std::numeric_limits<int64_t>::max());
+  // A table that was made anew in the same place has versions of its own.
+  const bool isSame =
+      again && again->version() == snapshot.version() && again->metadata().id == snapshot.metadata().id &&
+      again->numFiles() == snapshot.numFiles() && again->sizeInBytes() == snapshot.sizeInBytes();
+  if (isSame) return again;
+  throw Error("DELTA_STATE_RECOVER_ERROR",
+              "Version " + std::to_string(snapshot.version()) + " of the Delta table " +
+                  snapshot.table().path +
+                  " is no longer in its log as it was read: the table was made anew or its log cleaned. Run "
+                  "the operation again.",
+              {{"operation", "statistics"}, {"version", std::to_string(snapshot.version())}});
 }
 
 // One work runs, at most one waits.
@@ -208,13 +227,18 @@ SnapshotPtr DeltaLog::readNewCommits(const SnapshotPtr& base) {
 
 SnapshotPtr DeltaLog::update() {
   std::lock_guard updateLock(updateMutex_);
-  if (const SnapshotPtr base = cached()) {
+  const SnapshotPtr base = cached();
+  const bool lostStatistics = base && base->files().hasLostStatistics();
+  if (base && !lostStatistics) {
     if (const SnapshotPtr next = readNewCommits(base)) {
       offer(next);
       return cached();
     }
   }
-  SnapshotPtr loaded = loadSnapshot(table_, std::nullopt, *clock_);
+  // Not left for later once more: where the checkpoint is damaged, that would go on for ever.
+  SnapshotPtr loaded =
+      loadSnapshot(table_, std::nullopt, *clock_,
+                   lostStatistics ? std::numeric_limits<int64_t>::max() : laterStatisticsBytes_.load());
   // A listing may lag behind what was put: later commits are looked for by name.
   if (loaded) {
     if (const SnapshotPtr next = readNewCommits(loaded)) loaded = next;
@@ -242,7 +266,7 @@ SnapshotPtr DeltaLog::snapshotAt(int64_t version) {
                     " cannot be read; available are versions " + first + " to " + last + ".",
                 {{"userVersion", std::to_string(version)}, {"earliest", first}, {"latest", last}});
   }
-  SnapshotPtr snapshot = loadSnapshot(table_, version, *clock_);
+  SnapshotPtr snapshot = loadSnapshot(table_, version, *clock_, laterStatisticsBytes_);
   if (!snapshot) throwTableNotFound(table_);
   return snapshot;
 }

@@ -1,6 +1,7 @@
 // The handle of one table: its newest snapshot, kept and brought up to date by reading only what is new.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,11 +18,20 @@
 
 namespace thalweg::delta {
 
+// Smaller files of a checkpoint are read with their statistics: that costs less than opening them again.
+inline constexpr int64_t kLaterStatisticsBytes = 4 << 20;
+
 // Builds one version, or the newest, from the log's files. A checkpoint that cannot be read is passed over
 // (and logged) for an older one or for the JSON commits. Null where there is no log at `table`. Throws as
-// listLogSegment, readActions and SnapshotBuilder::finish.
+// listLogSegment, readActions and SnapshotBuilder::finish. Statistics in Parquet files of at least
+// `laterStatisticsBytes` stay there until they are asked for.
 SnapshotPtr loadSnapshot(const Location& table, std::optional<int64_t> version = std::nullopt,
-                         const Clock& clock = systemClock());
+                         const Clock& clock = systemClock(),
+                         int64_t laterStatisticsBytes = kLaterStatisticsBytes);
+
+// The snapshot's version read anew with all statistics, for one who must not lose those that are lost in it.
+// Throws as loadSnapshot, and Error DELTA_STATE_RECOVER_ERROR where the log no longer has that version.
+SnapshotPtr reloadSnapshot(const Snapshot& snapshot, const Clock& clock = systemClock());
 
 // Shared by all who read or write one table in this process. All methods may be called from any thread.
 class DeltaLog {
@@ -36,8 +46,8 @@ class DeltaLog {
   std::string logPath() const;
 
   // The newest version. Reads the commits after the cached one directly, without a listing; a log that was
-  // replaced, truncated or recreated under us is noticed by its newest commit file and read anew. Null where
-  // there is no table.
+  // replaced, truncated or recreated under us is noticed by its newest commit file and read anew, as is one
+  // whose snapshot has lost statistics. Null where there is no table.
   SnapshotPtr update();
   // As update, but throws Error DELTA_TABLE_NOT_FOUND where there is no table.
   SnapshotPtr require();
@@ -52,6 +62,9 @@ class DeltaLog {
   // Of the checkpoints that follow commits through this handle; the last that were set count.
   void setCheckpointSettings(const CheckpointSettings& settings);
   CheckpointSettings checkpointSettings() const;
+
+  // See loadSnapshot; of what is read through this handle from now on.
+  void setLaterStatisticsBytes(int64_t bytes) { laterStatisticsBytes_ = bytes; }
 
   std::vector<HistoryEntry> history(std::optional<size_t> limit = std::nullopt);
 
@@ -78,6 +91,7 @@ class DeltaLog {
   Executor executor_;
   std::shared_ptr<Lane> checkpoints_;
   std::shared_ptr<Lane> compactions_;
+  std::atomic<int64_t> laterStatisticsBytes_ = kLaterStatisticsBytes;
   std::mutex updateMutex_;  // one update at a time; taken before mutex_
   mutable std::mutex mutex_;
   SnapshotPtr snapshot_;

@@ -3,11 +3,10 @@
 #include <cstring>
 
 #include "common/error.h"
+#include "delta/log/checkpoint_statistics.h"
 
 namespace thalweg::delta {
 namespace {
-
-constexpr size_t kChunkBytes = 1 << 20;
 
 // Which optional parts follow the fixed header, in this order.
 enum Flag : uint32_t {
@@ -25,6 +24,7 @@ enum Flag : uint32_t {
   kHasExtendedMetadata = 1 << 11,
   kExtendedMetadata = 1 << 12,
   kHasTime = 1 << 13,
+  kStatsLater = 1 << 14,
 };
 
 struct Header {
@@ -102,7 +102,6 @@ class Unpacker {
   }
 
   bool has(uint32_t flag) const { return (header.flags & flag) != 0; }
-  const char* position() const { return next_; }
   template <typename Number>
   Number number() {
     Number value;
@@ -115,6 +114,12 @@ class Unpacker {
     const std::string_view value(next_, length);
     next_ += length;
     return value;
+  }
+  StatisticsPlace place() {
+    StatisticsPlace place;
+    place.source = number<const CheckpointStatistics*>();
+    place.row = number<uint32_t>();
+    return place;
   }
   std::optional<DeletionVector> deletionVector() {
     if (!has(kHasDeletionVector)) return std::nullopt;
@@ -137,6 +142,18 @@ class Unpacker {
       values.emplace_back(column, value);
     }
   }
+  // From the beginning to behind them; what they are packed as, empty where there are none.
+  std::string_view skipPartitionValues() {
+    text();
+    deletionVector();
+    if (!has(kHasPartitionValues)) return {};
+    const char* begin = next_;
+    for (auto count = number<uint32_t>(); count > 0; --count) {
+      text();
+      if (number<uint8_t>() != 0) text();
+    }
+    return {begin, static_cast<size_t>(next_ - begin)};
+  }
   template <typename Tags>
   void tags(Tags& tags) {
     const auto count = number<uint32_t>();
@@ -152,23 +169,13 @@ class Unpacker {
   const char* next_;
 };
 
-}  // namespace
-
-const char* RecordArena::store(std::string_view bytes) {
-  // A chunk is never grown past its capacity: addresses into it must hold.
-  if (chunks_.empty() || chunks_.back().size() + bytes.size() > chunks_.back().capacity()) {
-    // Doubling from small keeps the layer of a small commit small.
-    const size_t wanted =
-        chunks_.empty() ? bytes.size() : std::min(kChunkBytes, 2 * chunks_.back().capacity());
-    chunks_.emplace_back();
-    chunks_.back().reserve(std::max(wanted, bytes.size()));
-  }
-  std::string& chunk = chunks_.back();
-  const size_t at = chunk.size();
-  chunk.append(bytes);
-  sizeBytes_ += bytes.size();
-  return chunk.data() + at;
+std::optional<std::string_view> statisticsAt(const StatisticsPlace& place, Statistics wanted) {
+  if (wanted == Statistics::LeftOut) return std::nullopt;
+  if (wanted == Statistics::Required && !place.source->load()) throw lostStatistics(*place.source);
+  return place.source->at(place.row);
 }
+
+}  // namespace
 
 void packFile(const FileFields& fields, std::string& out) {
   Packer packer(out);
@@ -184,6 +191,10 @@ void packFile(const FileFields& fields, std::string& out) {
   if (packer.flagged(fields.defaultRowCommitVersion, kHasRowCommitVersion))
     packer.number(*fields.defaultRowCommitVersion);
   if (packer.flagged(fields.stats, kHasStats)) packer.text(*fields.stats);
+  if (packer.flagged(fields.laterStats, kStatsLater)) {
+    packer.number(fields.laterStats->source);
+    packer.number(fields.laterStats->row);
+  }
   if (!fields.tags.empty()) packer.tags(fields.tags);
   if (packer.flagged(fields.clusteringProvider, kHasClusteringProvider))
     packer.text(*fields.clusteringProvider);
@@ -219,7 +230,7 @@ std::string FileRecord::dvUniqueId() const {
   return vector ? vector->uniqueId() : std::string();
 }
 
-void FileRecord::read(FileFields& fields) const {
+void FileRecord::read(FileFields& fields, Statistics statistics) const {
   fields.clear();
   Unpacker unpacker(bytes_);
   const auto has = [&](uint32_t flag) { return unpacker.has(flag); };
@@ -234,32 +245,41 @@ void FileRecord::read(FileFields& fields) const {
   if (has(kHasBaseRowId)) fields.baseRowId = unpacker.number<int64_t>();
   if (has(kHasRowCommitVersion)) fields.defaultRowCommitVersion = unpacker.number<int64_t>();
   if (has(kHasStats)) fields.stats = unpacker.text();
+  if (statistics == Statistics::LeftOut) fields.stats.reset();
+  if (has(kStatsLater)) {
+    const StatisticsPlace place = unpacker.place();
+    if (statistics == Statistics::InRecord)
+      fields.laterStats = place;
+    else
+      fields.stats = statisticsAt(place, statistics);
+  }
   if (has(kHasTags)) unpacker.tags(fields.tags);
   if (has(kHasClusteringProvider)) fields.clusteringProvider = unpacker.text();
 }
 
 std::string_view FileRecord::partitionKey() const {
   Unpacker unpacker(bytes_);
-  unpacker.text();
-  unpacker.deletionVector();
-  if (!unpacker.has(kHasPartitionValues)) return {};
-  const char* begin = unpacker.position();
-  for (auto count = unpacker.number<uint32_t>(); count > 0; --count) {
-    unpacker.text();
-    if (unpacker.number<uint8_t>() != 0) unpacker.text();
-  }
-  return {begin, static_cast<size_t>(unpacker.position() - begin)};
+  return unpacker.skipPartitionValues();
 }
 
-AddFile FileRecord::toAdd() const {
+const CheckpointStatistics* FileRecord::laterStatistics() const {
+  Unpacker unpacker(bytes_);
+  if (!unpacker.has(kStatsLater)) return nullptr;
+  unpacker.skipPartitionValues();
+  if (unpacker.has(kHasBaseRowId)) unpacker.number<int64_t>();
+  if (unpacker.has(kHasRowCommitVersion)) unpacker.number<int64_t>();
+  return unpacker.place().source;
+}
+
+AddFile FileRecord::toAdd(Statistics statistics) const {
   FileFields fields;
-  read(fields);
+  read(fields, statistics);
   return addOf(fields);
 }
 
 RemoveFile FileRecord::toRemove() const {
   FileFields fields;
-  read(fields);
+  read(fields, Statistics::LeftOut);
   return removeOf(fields);
 }
 

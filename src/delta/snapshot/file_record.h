@@ -2,29 +2,24 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "delta/actions/actions.h"
 #include "delta/actions/file_fields.h"
 
 namespace thalweg::delta {
 
-// Bytes with stable addresses; grows in chunks of 1 MiB, so that a large table never copies its records to
-// grow.
-class RecordArena {
- public:
-  const char* store(std::string_view bytes);
-  size_t sizeBytes() const { return sizeBytes_; }
-
- private:
-  std::deque<std::string> chunks_;
-  size_t sizeBytes_ = 0;
+// What a reader of a record wants of a file's statistics. Those of large checkpoints are read when the first
+// file is asked for its own (see CheckpointStatistics), and are lost where the checkpoint is gone by then.
+enum class Statistics {
+  Required,  // throws Error DELTA_STATE_RECOVER_ERROR where they are lost: for who writes what it reads
+  IfKnown,   // absent where they are lost: for who only saves work by them
+  LeftOut,   // absent, and not read
+  InRecord,  // absent where they are in a checkpoint, of which laterStats tells the place
 };
 
-// A view of one packed record; valid as long as its arena.
+// A view of one packed record; valid as long as its arena, and the source of its statistics.
 class FileRecord {
  public:
   explicit FileRecord(const char* bytes) : bytes_(bytes) {}
@@ -37,12 +32,14 @@ class FileRecord {
   int64_t deletionTimestamp() const;  // ms; of removes, 0 where absent (it counts as expired)
   bool hasDeletionVector() const;
 
-  // All of it, as views of the record; `fields` is overwritten.
-  void read(FileFields& fields) const;
+  // All of it, as views of the record and its statistics' source; `fields` is overwritten.
+  void read(FileFields& fields, Statistics statistics = Statistics::Required) const;
   // Equal for files of one partition, and for no others; of adds.
   std::string_view partitionKey() const;
-  AddFile toAdd() const;        // isAdd() only
-  RemoveFile toRemove() const;  // !isAdd() only
+  // Where its statistics are if they are not in the record, else null.
+  const CheckpointStatistics* laterStatistics() const;
+  AddFile toAdd(Statistics statistics = Statistics::Required) const;  // isAdd() only
+  RemoveFile toRemove() const;                                        // !isAdd() only
   std::string_view packed() const;
 
  private:

@@ -4,7 +4,9 @@
 #include <functional>
 
 #include "common/error.h"
+#include "delta/log/checkpoint_statistics.h"
 #include "delta/log/file_paths.h"
+#include "delta/log/text_arena.h"
 
 namespace thalweg::delta {
 namespace {
@@ -49,47 +51,84 @@ class FileLayer {
   uint32_t find(uint64_t hash, std::string_view key, std::string_view tablePath) const {
     if (slots_.empty()) return kNone;
     for (size_t slot = hash & (slots_.size() - 1);; slot = (slot + 1) & (slots_.size() - 1)) {
-      const uint32_t position = slots_[slot];
-      if (position == kNone) return kNone;
-      const Entry& entry = entries_[position];
-      if (entry.hash != hash) continue;
+      const Slot& found = slots_[slot];
+      if (found.position == kNone) return kNone;
+      if (found.tag != tagOf(hash) || entries_[found.position].hash != hash) continue;
       std::string scratch;
-      if (keyOf(FileRecord(entry.record), tablePath, scratch) == key) return position;
+      if (keyOf(FileRecord(entries_[found.position].record), tablePath, scratch) == key)
+        return found.position;
     }
   }
 
-  // Another record under the entry's key.
-  void replace(uint32_t position, std::string_view packed) {
-    entries_[position].record = arena_.store(packed);
-  }
+  // Another record, of the layer's own, under the entry's key.
+  void replace(uint32_t position, const char* record) { entries_[position].record = record; }
 
-  // For a key that the layer is known not to have.
-  void putNew(uint64_t hash, std::string_view packed) { append(hash, arena_.store(packed)); }
-
- private:
-  void append(uint64_t hash, const char* record) {
+  // A record of the layer's own, for a key that it is known not to have.
+  void putNew(uint64_t hash, const char* record) {
     if (entries_.size() + 1 >= kNone)
       throw internalError("A Delta snapshot holds more than 4 billion files.");
     entries_.push_back({hash, record});
-    if (entries_.size() * 2 > slots_.size()) {
+    if (entries_.size() * 4 > slots_.size() * 3) {
       rebuildIndex(std::max<size_t>(8, slots_.size() * 2));
     } else {
       index(static_cast<uint32_t>(entries_.size() - 1));
     }
   }
-  void rebuildIndex(size_t slots) {
-    slots_.assign(slots, kNone);
-    for (uint32_t i = 0; i < entries_.size(); ++i) index(i);
+
+  // The layer's own copy.
+  const char* store(std::string_view packed) { return arena_.store(packed); }
+
+  // Entries wait for each other: to look for one costs a hundred nanoseconds, unless the memory where it is
+  // looked for is asked for beforehand. True: enough of them do.
+  bool await(const Entry& entry) {
+    constexpr size_t kAwaited = 32;
+    awaited_.push_back(entry);
+    prefetch(entry.hash);
+    return awaited_.size() == kAwaited;
   }
-  void index(uint32_t position) {
-    size_t slot = entries_[position].hash & (slots_.size() - 1);
-    while (slots_[slot] != kNone) slot = (slot + 1) & (slots_.size() - 1);
-    slots_[slot] = position;
+  const std::vector<Entry>& awaited() const { return awaited_; }
+  void clearAwaited() { awaited_.clear(); }
+
+  // Where the statistics of entries are.
+  const std::vector<std::shared_ptr<const CheckpointStatistics>>& statistics() const { return statistics_; }
+  void keep(const CheckpointStatistics& source) {
+    const auto isSame = [&](const auto& kept) { return kept.get() == &source; };
+    // Files come in the order of their sources.
+    if (std::none_of(statistics_.rbegin(), statistics_.rend(), isSame))
+      statistics_.push_back(source.shared_from_this());
   }
 
-  RecordArena arena_;
+ private:
+  // The upper half of the hash: entries that only share a slot are not looked at.
+  struct Slot {
+    uint32_t tag;
+    uint32_t position;
+  };
+  static uint32_t tagOf(uint64_t hash) { return static_cast<uint32_t>(hash >> 32); }
+
+  void prefetch(uint64_t hash) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)], /*write=*/1);
+  }
+  void rebuildIndex(size_t slots) {
+    constexpr size_t kAhead = 16;
+    slots_.assign(slots, {0, kNone});
+    for (uint32_t i = 0; i < entries_.size(); ++i) {
+      if (i + kAhead < entries_.size()) prefetch(entries_[i + kAhead].hash);
+      index(i);
+    }
+  }
+  void index(uint32_t position) {
+    const uint64_t hash = entries_[position].hash;
+    size_t slot = hash & (slots_.size() - 1);
+    while (slots_[slot].position != kNone) slot = (slot + 1) & (slots_.size() - 1);
+    slots_[slot] = {tagOf(hash), position};
+  }
+
+  TextArena arena_;
+  std::vector<std::shared_ptr<const CheckpointStatistics>> statistics_;
   std::vector<Entry> entries_;
-  std::vector<uint32_t> slots_;
+  std::vector<Slot> slots_;
+  std::vector<Entry> awaited_;  // in the order in which they came; empty but in a builder
 };
 
 namespace {
@@ -103,16 +142,23 @@ std::shared_ptr<const FileLayer> mergeLayers(const FileLayer& older, const FileL
     --numTombstones;
     return false;
   };
+  const bool later = !older.statistics().empty() || !newer.statistics().empty();
+  const auto put = [&](uint64_t hash, const FileRecord& record) {
+    merged->putNew(hash, merged->store(record.packed()));
+    // A checkpoint of whose files none is left is let go.
+    if (const CheckpointStatistics* source = later ? record.laterStatistics() : nullptr)
+      merged->keep(*source);
+  };
   std::string scratch;
   for (const FileLayer::Entry& entry : older.entries()) {
     const FileRecord record(entry.record);
     const std::string_view key = newer.size() == 0 ? std::string_view() : keyOf(record, tablePath, scratch);
     if (newer.find(entry.hash, key, tablePath) != FileLayer::kNone || !keep(record)) continue;
-    merged->putNew(entry.hash, record.packed());
+    put(entry.hash, record);
   }
   for (const FileLayer::Entry& entry : newer.entries()) {
     const FileRecord record(entry.record);
-    if (keep(record)) merged->putNew(entry.hash, record.packed());
+    if (keep(record)) put(entry.hash, record);
   }
   return merged;
 }
@@ -168,12 +214,27 @@ void FileSet::forEachTombstone(int64_t cutoffMs, const std::function<void(const 
   }
 }
 
+bool FileSet::loadStatistics() const {
+  bool all = true;
+  for (const auto& layer : layers_) {
+    for (const auto& source : layer->statistics()) all = source->load() && all;
+  }
+  return all;
+}
+
+bool FileSet::hasLostStatistics() const {
+  return std::any_of(layers_.begin(), layers_.end(), [](const auto& layer) {
+    const auto& sources = layer->statistics();
+    return std::any_of(sources.begin(), sources.end(), [](const auto& source) { return source->isLost(); });
+  });
+}
+
 std::optional<AddFile> FileSet::findLive(std::string_view logPath, std::string_view dvUniqueId) const {
   std::string scratch;
   const std::string_view key = keyOf(logPath, dvUniqueId, tablePath_, scratch);
   const auto record = find(hashOf(key), key);
   if (!record || !record->isAdd()) return std::nullopt;
-  return record->toAdd();
+  return record->toAdd(Statistics::IfKnown);
 }
 
 bool FileSet::containsLive(std::string_view logPath, std::string_view dvUniqueId) const {
@@ -193,22 +254,40 @@ FileSetBuilder::FileSetBuilder(FileSet base)
     : base_(std::move(base)), layer_(std::make_unique<FileLayer>()) {}
 FileSetBuilder::~FileSetBuilder() = default;
 
+namespace {
+
+// Each becomes one of the layer, over its older one in the layer or below it.
+template <typename FindBelow>
+void settle(FileLayer& layer, const std::string& tablePath, const FindBelow& findBelow, FileTotals& totals) {
+  std::string scratch;
+  for (const FileLayer::Entry& entry : layer.awaited()) {
+    const FileRecord record(entry.record);
+    const std::string_view key = keyOf(record, tablePath, scratch);
+    const uint32_t here = layer.find(entry.hash, key, tablePath);
+    if (here != FileLayer::kNone) {
+      count(totals, FileRecord(layer.entries()[here].record), -1);
+      layer.replace(here, entry.record);
+    } else {
+      if (const auto older = findBelow(entry.hash, key)) count(totals, *older, -1);
+      layer.putNew(entry.hash, entry.record);
+    }
+    count(totals, record, 1);
+  }
+  layer.clearAwaited();
+}
+
+}  // namespace
+
 void FileSetBuilder::put(const FileFields& file) {
   const std::string_view key =
       keyOf(file.path, file.deletionVector ? file.deletionVector->uniqueId() : std::string(),
             base_.tablePath_, key_);
-  const uint64_t hash = hashOf(key);
   packed_.clear();
   packFile(file, packed_);
-  const uint32_t here = layer_->find(hash, key, base_.tablePath_);
-  if (here != FileLayer::kNone) {
-    count(base_.totals_, FileRecord(layer_->entries()[here].record), -1);
-    layer_->replace(here, packed_);
-  } else {
-    if (const auto older = base_.find(hash, key)) count(base_.totals_, *older, -1);
-    layer_->putNew(hash, packed_);
-  }
-  count(base_.totals_, FileRecord(packed_.data()), 1);
+  if (file.laterStats) layer_->keep(*file.laterStats->source);
+  if (!layer_->await({hashOf(key), layer_->store(packed_)})) return;
+  const auto findBelow = [this](uint64_t hash, std::string_view below) { return base_.find(hash, below); };
+  settle(*layer_, base_.tablePath_, findBelow, base_.totals_);
 }
 
 void FileSetBuilder::add(const AddFile& file) {
@@ -219,6 +298,8 @@ void FileSetBuilder::remove(const RemoveFile& file) {
 }
 
 FileSet FileSetBuilder::finish(int64_t tombstoneCutoffMs) && {
+  const auto findBelow = [this](uint64_t hash, std::string_view below) { return base_.find(hash, below); };
+  settle(*layer_, base_.tablePath_, findBelow, base_.totals_);
   if (layer_->size() == 0) return std::move(base_);
   auto& layers = base_.layers_;
   layers.push_back(std::move(layer_));

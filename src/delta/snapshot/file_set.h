@@ -2,7 +2,7 @@
 // vector). Immutable layers, base first, newer hiding older; neighbours are merged when the newer has grown
 // to half of the older, so that a version costs what its commit changed (times the logarithm of the table,
 // over time), snapshots share all that they have in common, and a look-up asks few layers. Within memory an
-// entry is its packed record and 24 bytes.
+// entry is its packed record and 24 bytes. Statistics of large checkpoints are in none, but read on demand.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,13 @@ class FileSet {
   // Calls for each tombstone whose deletion is not before `cutoffMs`.
   void forEachTombstone(int64_t cutoffMs, const std::function<void(const FileRecord&)>& visit) const;
 
-  // The live file of this path (any spelling) and vector id (empty: none).
+  // Reads the statistics that are still in checkpoints. False: some are lost (see Statistics).
+  bool loadStatistics() const;
+  // Whether some were found to be lost; reads nothing.
+  bool hasLostStatistics() const;
+
+  // The live file of this path (any spelling) and vector id (empty: none), with statistics where they are
+  // known.
   std::optional<AddFile> findLive(std::string_view logPath, std::string_view dvUniqueId) const;
   bool containsLive(std::string_view logPath, std::string_view dvUniqueId) const;
   // Whether there is a live file or a tombstone of this key.

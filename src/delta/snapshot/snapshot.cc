@@ -7,10 +7,10 @@
 
 namespace thalweg::delta {
 
-std::vector<AddFile> Snapshot::liveFiles() const {
+std::vector<AddFile> Snapshot::liveFiles(Statistics statistics) const {
   std::vector<AddFile> live;
   live.reserve(static_cast<size_t>(numFiles()));
-  files().forEachLive([&](const FileRecord& record) { live.push_back(record.toAdd()); });
+  files().forEachLive([&](const FileRecord& record) { live.push_back(record.toAdd(statistics)); });
   return live;
 }
 

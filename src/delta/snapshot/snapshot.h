@@ -64,7 +64,7 @@ class Snapshot {
   int64_t numFiles() const { return files().totals().numFiles; }
   int64_t sizeInBytes() const { return files().totals().sizeInBytes; }
   // All live files as actions (dataChange false). For tables of many files prefer files().forEachLive.
-  std::vector<AddFile> liveFiles() const;
+  std::vector<AddFile> liveFiles(Statistics statistics = Statistics::Required) const;
 
   // The newest version that an application recorded, nullopt where it never did.
   std::optional<int64_t> transactionVersion(std::string_view appId) const;

@@ -14,6 +14,13 @@
 
 namespace thalweg {
 
+enum class NullColumns {
+  Keep,
+  // Leaves outside of lists and maps are not decoded in row groups where they are, by the statistics, null in
+  // all rows: batches differ in their columns, and a struct of which no leaf is left is missing.
+  LeaveOut,
+};
+
 // As readParquetTable, batch after batch: memory is a batch and the pages being decoded. Used by one thread;
 // next() throws as readParquetTable.
 class ParquetColumnStream {
@@ -23,9 +30,12 @@ class ParquetColumnStream {
   ParquetColumnStream(FileSystem& fileSystem, std::string path, const std::vector<std::string>& columns,
                       int64_t batchRows = 16384,
                       std::function<bool(const ParquetRowGroup&)> keepRowGroup = {},
-                      const std::vector<std::string>& boundColumns = {});
+                      const std::vector<std::string>& boundColumns = {},
+                      NullColumns nullColumns = NullColumns::Keep);
   ~ParquetColumnStream();
 
+  // Of the file.
+  int64_t numRows() const;
   // Position in the file of the last batch's first row.
   int64_t firstRowIndex() const;
   // Null at the end, and where the file has none of the columns.

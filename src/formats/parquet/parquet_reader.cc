@@ -119,6 +119,26 @@ std::optional<ParquetColumnBounds> boundsOf(const parquet::RowGroupMetaData& gro
   return bounds;
 }
 
+bool hasOnlyNulls(const parquet::RowGroupMetaData& group, int leaf) {
+  const auto chunk = group.ColumnChunk(leaf);
+  const auto statistics = chunk->is_stats_set() ? chunk->statistics() : nullptr;
+  return statistics && statistics->HasNullCount() && chunk->num_values() == group.num_rows() &&
+         statistics->null_count() == group.num_rows();
+}
+
+// At least one, so that rows are counted.
+std::vector<int> leavesWithValues(const std::vector<int>& leaves, const parquet::FileMetaData& metadata,
+                                  const parquet::RowGroupMetaData& group) {
+  std::vector<int> chosen;
+  for (const int leaf : leaves) {
+    // A list without values may be empty instead of null.
+    const bool isInList = metadata.schema()->Column(leaf)->max_repetition_level() > 0;
+    if (isInList || !hasOnlyNulls(group, leaf)) chosen.push_back(leaf);
+  }
+  if (chosen.empty()) chosen.push_back(leaves.front());
+  return chosen;
+}
+
 std::optional<SchemaPtr> sparkSchemaOf(const parquet::FileMetaData& metadata) {
   if (!metadata.key_value_metadata()) return std::nullopt;
   const auto json = metadata.key_value_metadata()->Get("org.apache.spark.sql.parquet.row.metadata");
@@ -151,18 +171,20 @@ class ParquetColumnStream::Implementation {
  public:
   Implementation(FileSystem& fileSystem, std::string path, const std::vector<std::string>& columns,
                  int64_t batchRows, std::function<bool(const ParquetRowGroup&)> keepRowGroup,
-                 const std::vector<std::string>& boundColumns)
+                 const std::vector<std::string>& boundColumns, NullColumns nullColumns)
       : path_(std::move(path)),
         reader_(openReader(fileSystem, path_, arrow::default_memory_pool(), batchRows)),
-        keepRowGroup_(std::move(keepRowGroup)) {
+        keepRowGroup_(std::move(keepRowGroup)),
+        nullColumns_(nullColumns) {
     reading(path_, [&] {
       metadata_ = reader_->parquet_reader()->metadata();
-      rowsOf(*metadata_);  // throws for numbers that cannot be
+      numRows_ = rowsOf(*metadata_);
       leaves_ = leavesBelow(columns, *metadata_);
       boundLeaves_ = leavesBelow(boundColumns, *metadata_);
     });
   }
 
+  int64_t numRows() const { return numRows_; }
   int64_t firstRowIndex() const { return firstRow_; }
 
   std::shared_ptr<arrow::RecordBatch> next() {
@@ -194,7 +216,9 @@ class ParquetColumnStream::Implementation {
       if (keepRowGroup_ && !keepRowGroup_(describe(*group))) continue;
       foundRows_ = 0;
       expectedRows_ = group->num_rows();
-      group_ = checkRead(reader_->GetRecordBatchReader({nextGroup_++}, leaves_), path_);
+      const auto leaves =
+          nullColumns_ == NullColumns::Keep ? leaves_ : leavesWithValues(leaves_, *metadata_, *group);
+      group_ = checkRead(reader_->GetRecordBatchReader({nextGroup_++}, leaves), path_);
       return true;
     }
     return false;
@@ -215,9 +239,11 @@ class ParquetColumnStream::Implementation {
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   std::shared_ptr<parquet::FileMetaData> metadata_;
   std::function<bool(const ParquetRowGroup&)> keepRowGroup_;
+  NullColumns nullColumns_;
   std::vector<int> leaves_;
   std::vector<int> boundLeaves_;
   std::unique_ptr<arrow::RecordBatchReader> group_;
+  int64_t numRows_ = 0;
   int nextGroup_ = 0;
   int64_t nextStart_ = 0;   // row index after the row groups seen
   int64_t groupStart_ = 0;  // of the row group in hand
@@ -229,11 +255,15 @@ class ParquetColumnStream::Implementation {
 ParquetColumnStream::ParquetColumnStream(FileSystem& fileSystem, std::string path,
                                          const std::vector<std::string>& columns, int64_t batchRows,
                                          std::function<bool(const ParquetRowGroup&)> keepRowGroup,
-                                         const std::vector<std::string>& boundColumns)
+                                         const std::vector<std::string>& boundColumns,
+                                         NullColumns nullColumns)
     : implementation_(std::make_unique<Implementation>(fileSystem, std::move(path), columns, batchRows,
-                                                       std::move(keepRowGroup), boundColumns)) {}
+                                                       std::move(keepRowGroup), boundColumns, nullColumns)) {}
 
 ParquetColumnStream::~ParquetColumnStream() = default;
+int64_t ParquetColumnStream::numRows() const {
+  return implementation_->numRows();
+}
 int64_t ParquetColumnStream::firstRowIndex() const {
   return implementation_->firstRowIndex();
 }

@@ -175,8 +175,8 @@ void DeltaWrite::planOverwrite(delta::Transaction& transaction, int64_t now) {
   }
   if (snapshot_) {
     snapshot_->files().forEachLive([&](const delta::FileRecord& record) {
-      const delta::AddFile file = record.toAdd();
-      if (options_.dynamicOverwrite && !isReplaced(file)) return;
+      if (options_.dynamicOverwrite && !isReplaced(record.toAdd(delta::Statistics::LeftOut))) return;
+      const delta::AddFile file = record.toAdd(delta::Statistics::IfKnown);
       transaction.remove(delta::removalOf(file, now));
       ++removal.numRemovedFiles;
       removal.numRemovedBytes += file.size;

@@ -39,9 +39,10 @@ std::vector<SplitPtr> DeltaTable::planScan(const std::vector<ColumnPredicate>& p
   const delta::FileFilter filter(*layout_, predicates);
   std::vector<delta::ChangedFile> files;
   snapshot_->files().forEachLive([&](const delta::FileRecord& record) {
-    delta::AddFile file = record.toAdd();
-    if (!filter.empty() && !filter.mayMatch(file)) return;
-    file.stats.reset();
+    // Without statistics first: partition values often decide.
+    delta::AddFile file = record.toAdd(delta::Statistics::LeftOut);
+    if (!filter.mayMatch(file)) return;
+    if (filter.asksStatistics() && !filter.mayMatch(record.toAdd(delta::Statistics::IfKnown))) return;
     files.push_back({std::move(file)});
   });
   return splitDeltaFiles(scan_, std::move(files));

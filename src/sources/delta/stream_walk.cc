@@ -221,8 +221,7 @@ void StreamWalk::planInitial(const DeltaSourceOffset& start, const DeltaSourceOf
   const int64_t timeMs = options_.readChangeFeed ? initialTimeMs() : 0;
   for (int64_t index = start.nextFile(); index <= last; ++index) {
     if (isExcluded(std::string(all.at(index).logPath()))) continue;
-    delta::ChangedFile file{all.at(index).toAdd(), "insert"};
-    file.file.stats.reset();
+    delta::ChangedFile file{all.at(index).toAdd(delta::Statistics::LeftOut), "insert"};
     file.version = start.version;
     file.timestampMs = timeMs;
     files.push_back(std::move(file));
