@@ -1,5 +1,6 @@
 #include "commands/table_write.h"
 
+#include "commands/file_tables.h"
 #include "commands/new_table.h"
 #include "commands/store_assignment.h"
 #include "commands/table_target.h"
@@ -14,6 +15,7 @@ std::unique_ptr<BatchWrite> beginWrite(const TableTarget& target, const TableWri
                                        const SchemaPtr& columns, CommandSession& session) {
   const FormatProvider& provider = session.formats().find(target.provider);
   if (!provider.openBatchWrite) throw unsupported("Writing the format '" + provider.name + "' as a batch");
+  if (!target.isDelta()) checkFileTarget(target, *write.rows, write.overwrite, session);
   WriteDefinition definition;
   definition.options = write.options;
   definition.options.erase("path");
@@ -42,6 +44,11 @@ void insertAssigned(const TableWrite& write, CommandSession& session, Assign ass
   const TableColumns columns = columnsOf(target, session);
   const SchemaPtr data = schemaOf(*write.rows);
   ColumnAssignment assignment = assign(*columns.schema, *data, target.shownName());
+  if (!target.isDelta() && assignment.written->fields().size() > columns.schema->fields().size()) {
+    throw Error("INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS",
+                "The rows have columns that " + target.shownName() + ", a table of files, has not.",
+                {{"tableName", target.shownName()}});
+  }
   auto sink = beginWrite(target, write, assignment.written, session);
   const auto assigned =
       withStoreAssignment(std::move(sink), data, std::move(assignment), session.batchContext());
@@ -80,6 +87,9 @@ void overwriteTable(const TableSave& save, CommandSession& session) {
   TableWrite write = save.write;
   write.overwrite = true;
   const TableTarget target = requireTable(write.table, session, "INSERT");
+  if (!target.isDelta() && !equals(*columnsOf(target, session).schema, *asNullable(schemaOf(*write.rows))))
+    throw unsupported("Overwriting " + target.shownName() + ", a table of " + target.provider +
+                      " files, by rows with other columns (DROP TABLE first)");
   // As for a path, an overwrite's rows are not cast: the schema is held up, or replaced (overwriteSchema).
   const auto sink = beginWrite(target, write, schemaOf(*write.rows), session);
   session.run(write.rows, *sink);
@@ -105,6 +115,7 @@ void takeWriteSettings(const delta::SettingLookup& setting, Options* options) {
     const auto value = setting(key);
     if (value && !options->has(option)) options->set(option, *value);
   };
+  takeFileWriteSettings(setting, options);
   take("spark.databricks.delta.optimizeWrite.enabled", "optimizeWrite");
   for (const char* key :
        {delta::kAutoCompactSetting, delta::kAutoCompactMinFilesSetting, delta::kAutoCompactMaxSizeSetting})

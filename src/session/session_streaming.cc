@@ -7,6 +7,7 @@
 #include <spark/connect/base.pb.h>
 #include <nlohmann/json.hpp>
 
+#include "commands/file_tables.h"
 #include "commands/new_table.h"
 #include "commands/table_target.h"
 #include "common/error.h"
@@ -157,6 +158,7 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   write.partitionColumns.assign(start.partitioning_column_names().begin(), start.partitioning_column_names().end());
   write.timeZone = setting("spark.sql.session.timeZone");
   write.ansi = flag("spark.sql.ansi.enabled");
+  takeFileWriteSettings([&](const std::string& key) { return lookUp(key); }, &write.options);
 
   std::string format = start.format().empty() ? setting("spark.sql.sources.default") : start.format();
   const bool toTable = start.has_table_name() && !start.table_name().empty();
