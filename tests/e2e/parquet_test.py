@@ -14,7 +14,7 @@ import pyarrow.parquet as parquet
 from harness import FORK, Server, SparkSession, condition, in_child
 
 PROGRAM = sys.argv[1]
-FAULTS = ("dataFile.before", "dataFile.during", "dataFile.after", "sinkLog.before", "sinkLog.after", "commitLog.before")
+FAULTS = ("dataFile.before", "dataFile.during", "dataFile.after", "deltaCommit.before", "deltaCommit.after", "commitLog.before")
 ROWS_PER_FILE = 100
 FILES = 40
 
@@ -95,7 +95,7 @@ def visible(folder):
 
 def killed_write(folder):
     """Killed with rows in hand: what was committed is whole, and the next server goes on."""
-    for fault in ("dataFile.during:3=exit", "dataFile.after:5=exit", "fileMove.before=exit"):
+    for fault in ("dataFile.during:3=exit", "dataFile.after:5=exit", "deltaCommit.before=exit"):
         target = f"{folder}/{fault.split(':')[0]}"
         server = Server(PROGRAM, fault=fault)
         client = FORK.Process(target=write_forever, args=(server.url, target), daemon=True)
