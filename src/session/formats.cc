@@ -31,6 +31,10 @@ namespace {
 
 void refuseUserSchema(const ReadDefinition& read, const char* format) {
   if (!read.userSchema) return;
+  if (std::string_view(format) == "delta") {
+    throw Error("_LEGACY_ERROR_TEMP_2242", "DeltaDataSource source does not support user-specified schema: give none.",
+                {{"dataSource", "DeltaDataSource"}});
+  }
   throw Error("UNSUPPORTED_FEATURE.USER_SPECIFIED_SCHEMA", std::string("The source '") + format + "' has a schema of its own: give none.");
 }
 
