@@ -9,7 +9,9 @@
 #include "commands/table_target.h"
 #include "commands/table_write.h"
 #include "common/error.h"
+#include "delta/files/row_rules.h"
 #include "delta/snapshot/table_properties.h"
+#include "types/char_varchar.h"
 #include "types/ddl.h"
 #include "types/schema_json.h"
 
@@ -54,13 +56,51 @@ std::map<std::string, std::string> checkedProperties(const NewTable& table, Comm
   return properties;
 }
 
+// A table of files has rows and columns, and nothing that would have to be kept up with them.
+void checkFileTable(const NewTable& table, bool replace) {
+  const std::string kind = "a table of " + table.provider + " files";
+  if (replace) throw unsupported("Replacing " + kind + " (DROP TABLE first)");
+  if (!table.partitionedBy.empty()) throw unsupported("Partitions of " + kind + " (a Delta table has them)");
+  if (!table.clusterBy.empty()) throw unsupported("CLUSTER BY of " + kind);
+  if (!table.columns) return;
+  for (const StructField& field : table.columns->fields()) {
+    if (delta::isFilledIn(field)) throw unsupported("Columns with a default or generated values in " + kind);
+    if (hasBounds(stringBoundsOf(*field.type, field.metadata)))
+      throw unsupported("CHAR and VARCHAR columns of " + kind);
+  }
+}
+
+// The folder with the query's rows, or without any.
+void writeFileTable(const NewTable& table, const FormatProvider& provider, const std::string& address,
+                    CommandSession& session) {
+  const Location folder = session.formats().fileSystems().resolve(address);
+  if (!table.query) return folder.fileSystem->makeDirectories(folder.path);
+  if (!folder.fileSystem->list(folder.path).empty())
+    throw unsupported("Making a table of a query's rows in a folder that is not empty, " + folder.uri());
+  const SchemaPtr columns = schemaOf(*table.query);
+  checkColumns(*columns, table.partitionedBy);
+  WriteDefinition definition;
+  definition.options = table.options;
+  definition.path = address;
+  definition.timeZone = session.lookUp("spark.sql.session.timeZone").value_or("UTC");
+  takeWriteSettings([&](const std::string& key) { return session.lookUp(key); }, &definition.options);
+  definition.cancellation = &session.cancellation();
+  const auto write =
+      provider.openBatchWrite(definition, session.formats().fileSystems(), SaveMode::Append, columns);
+  session.run(table.query, *write);
+}
+
 // Runs the making of the table's files and log.
 void writeTable(const NewTable& table, const std::string& address, bool managed, bool replace,
                 CommandSession& session) {
   const FormatProvider& provider = session.formats().find(table.provider);
-  if (!provider.openBatchWrite || !isDeltaProvider(provider.name)) {
+  if (!provider.openBatchWrite || !provider.openTable) {
     throw unsupported("Making a table of the format '" + provider.name +
                       "' (USING delta, or the setting spark.sql.sources.default=delta)");
+  }
+  if (!isDeltaProvider(provider.name)) {
+    checkFileTable(table, replace);
+    return writeFileTable(table, provider, address, session);
   }
   WriteDefinition definition;
   definition.options = table.options;
@@ -128,7 +168,8 @@ void checkDeclaration(const NewTable& table, const delta::Snapshot& there) {
 // add.
 bool adoptsTable(const NewTable& table, const std::string& shownName, const Location& folder,
                  CommandSession& session) {
-  if (!isDeltaProvider(table.provider)) return !table.query;
+  if (!isDeltaProvider(table.provider))
+    return !table.query && (!table.columns || folder.fileSystem->stat(folder.path));
   const auto snapshot = session.deltaLog(folder)->update();
   if (snapshot && !table.query) {
     checkDeclaration(table, *snapshot);
@@ -161,9 +202,12 @@ bool replacesRows(const NewTable& table) {
 bool createAtPath(const NewTable& table, CommandSession& session) {
   NewTable pathTable = table;
   pathTable.provider = session.formats().find(table.name[0]).name;
+  if (!isDeltaProvider(pathTable.provider))
+    throw unsupported("CREATE TABLE of a path of " + pathTable.provider +
+                      " files (give the table a name and a LOCATION)");
   const std::string& address = table.name[1];
   const Location folder = session.formats().fileSystems().resolve(address);
-  const auto snapshot = isDeltaProvider(pathTable.provider) ? session.deltaLog(folder)->update() : nullptr;
+  const auto snapshot = session.deltaLog(folder)->update();
   if (snapshot && table.ifNotExists) return false;
   if (snapshot && (table.orReplace || table.mustExist)) {
     if (replacesRows(table))
@@ -217,12 +261,18 @@ TableEntry newEntry(const NewTable& table, const TableName& name, const std::str
   entry.comment = table.comment;
   entry.properties = table.properties;
   for (const auto& [name, option] : table.options.entries()) entry.properties[option.name] = option.value;
-  if (table.columns) entry.columns = toSchemaJson(*table.columns);
+  if (table.columns) entry.columns = toSchemaJson(*asNullable(table.columns));
+  if (table.query) entry.columns = toSchemaJson(*asNullable(schemaOf(*table.query)));
   return entry;
 }
 
 void createManaged(const NewTable& table, const TableName& name, const Location& folder,
                    CommandSession& session) {
+  if (!isDeltaProvider(table.provider) && !table.columns && !table.query) {
+    throw Error("UNABLE_TO_INFER_SCHEMA",
+                "A new table of " + table.provider + " files needs its columns said.",
+                {{"format", table.provider}});
+  }
   NewTableFolder claimed(session.catalog(), name, folder);
   writeTable(table, folder.uri(), /*managed=*/true, /*replace=*/false, session);
   session.catalog().create(newEntry(table, name, folder.uri()));

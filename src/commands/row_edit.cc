@@ -100,6 +100,12 @@ class EditRun {
 EditedTable requireEditable(const sql::Name& name, CommandSession& session, const std::string& operation) {
   EditedTable table;
   table.target = requireTable(name, session, operation);
+  if (!table.target.isDelta()) {
+    throw Error("UNSUPPORTED_FEATURE.TABLE_OPERATION",
+                "The rows of " + table.target.shownName() + ", a table of " + table.target.provider +
+                    " files, cannot be changed (" + operation + "): keep them in a Delta table.",
+                {{"tableName", table.target.shownName()}, {"operation", operation}});
+  }
   table.log = requireDelta(table.target, session, operation);
   table.snapshot = table.log->require();
   const delta::Snapshot& snapshot = *table.snapshot;

@@ -1,5 +1,6 @@
 #include "commands/table_target.h"
 
+#include "commands/file_tables.h"
 #include "common/error.h"
 #include "delta/snapshot/property_values.h"
 #include "delta/snapshot/type_widening.h"
@@ -86,6 +87,7 @@ std::shared_ptr<Table> openTable(const TableTarget& target, const Options& optio
     if (target.entry->columns) definition.userSchema = parseSchemaJson(*target.entry->columns);
   }
   for (const auto& [name, option] : options.entries()) definition.options.set(option.name, option.value);
+  takeFileReadSettings([&](const std::string& key) { return session.lookUp(key); }, &definition.options);
   definition.paths = {target.address};
   definition.timeZone = session.lookUp("spark.sql.session.timeZone").value_or("UTC");
   definition.corruptRecordColumn =

@@ -1,5 +1,6 @@
 #include "commands/table_write.h"
 
+#include "commands/file_tables.h"
 #include "commands/new_table.h"
 #include "commands/overwrite_condition.h"
 #include "commands/store_assignment.h"
@@ -45,6 +46,7 @@ std::unique_ptr<BatchWrite> beginWrite(const TableTarget& target, const TableWri
                                        CommandSession& session) {
   const FormatProvider& provider = session.formats().find(target.provider);
   if (!provider.openBatchWrite) throw unsupported("Writing the format '" + provider.name + "' as a batch");
+  if (!target.isDelta()) checkFileTarget(target, *write.rows, write.overwrite, session);
   WriteDefinition definition;
   definition.options = write.options;
   definition.options.erase("path");
@@ -83,6 +85,11 @@ void insertAssigned(const TableWrite& write, CommandSession& session, Assign ass
   const bool merges = mergesSchema(write, session);
   ColumnAssignment assignment = assign(*columns.schema, *data, target.shownName(), merges);
   if (columns.widens && merges) takeWiderTypes(*data, &assignment);
+  if (!target.isDelta() && assignment.written->fields().size() > columns.schema->fields().size()) {
+    throw Error("INSERT_COLUMN_ARITY_MISMATCH.TOO_MANY_DATA_COLUMNS",
+                "The rows have columns that " + target.shownName() + ", a table of files, has not.",
+                {{"tableName", target.shownName()}});
+  }
   auto sink = beginWrite(target, write, assignment.written, *columns.schema, session);
   const auto assigned =
       withStoreAssignment(std::move(sink), data, std::move(assignment), session.batchContext());
@@ -140,6 +147,7 @@ void takeOptimizeWrite(const delta::SettingLookup& setting, Options* options) {
 void takeWriteSettings(const delta::SettingLookup& setting, Options* options) {
   takeOptimizeWrite(setting, options);
   takeMergeSchema(setting, options);
+  takeFileWriteSettings(setting, options);
   for (const char* key :
        {delta::kAutoCompactSetting, delta::kAutoCompactMinFilesSetting, delta::kAutoCompactMaxSizeSetting})
     takeSetting(key, key, setting, options);
@@ -191,6 +199,9 @@ void overwriteTable(TableWrite write, CommandSession& session) {
   write.overwrite = true;
   const TableTarget target = requireTable(write.table, session, "INSERT");
   const SchemaPtr table = columnsOf(target, session).schema;
+  if (!target.isDelta() && !equals(*table, *asNullable(schemaOf(*write.rows))))
+    throw unsupported("Overwriting " + target.shownName() + ", a table of " + target.provider +
+                      " files, by rows with other columns (DROP TABLE first)");
   const auto sink = beginWrite(target, write, schemaOf(*write.rows), *table, session);
   session.run(write.rows, *sink);
 }

@@ -11,6 +11,8 @@
 #include "sinks/console/console_sink.h"
 #include "sinks/delta/delta_batch_write.h"
 #include "sinks/delta/delta_stream_sink.h"
+#include "sinks/files/file_sink.h"
+#include "sinks/files/parquet_output.h"
 #include "sinks/noop/noop_sink.h"
 #include "sources/delta/change_feed_table.h"
 #include "sources/delta/delta_stream_options.h"
@@ -18,6 +20,7 @@
 #include "sources/delta/delta_table.h"
 #include "sources/files/file_source.h"
 #include "sources/files/json_records.h"
+#include "sources/files/parquet_records.h"
 #include "sources/kafka/kafka_source.h"
 #include "sources/rate/rate_source.h"
 #include "sources/state/state_table.h"
@@ -28,6 +31,10 @@ namespace {
 
 void refuseUserSchema(const ReadDefinition& read, const char* format) {
   if (!read.userSchema) return;
+  if (std::string_view(format) == "delta") {
+    throw Error("_LEGACY_ERROR_TEMP_2242", "DeltaDataSource source does not support user-specified schema: give none.",
+                {{"dataSource", "DeltaDataSource"}});
+  }
   throw Error("UNSUPPORTED_FEATURE.USER_SPECIFIED_SCHEMA", std::string("The source '") + format + "' has a schema of its own: give none.");
 }
 
@@ -179,7 +186,9 @@ FormatProvider rateFormat() {
   return format;
 }
 
-FormatProvider fileFormat(const FileFormatDefinition& definition) {
+// Files of one format; `output` where they can be written too.
+FormatProvider fileFormat(const FileFormatDefinition& definition,
+                          const std::optional<FileOutputDefinition>& output = {}) {
   FormatProvider format;
   format.name = definition.name;
   format.streamSchema = [definition](const ReadDefinition& read, const FileSystemRegistry& files) {
@@ -190,6 +199,14 @@ FormatProvider fileFormat(const FileFormatDefinition& definition) {
   };
   format.openTable = [definition](const ReadDefinition& read, const FileSystemRegistry& files) {
     return openFileTable(definition, read, files);
+  };
+  if (!output) return format;
+  format.openStreamSink = [output](const WriteDefinition& write, const FileSystemRegistry& files) {
+    return openFileStreamSink(*output, write, files);
+  };
+  format.openBatchWrite = [output](const WriteDefinition& write, const FileSystemRegistry& files, SaveMode mode,
+                                   const SchemaPtr& schema) {
+    return openFileWrite(*output, write, files, mode, schema);
   };
   return format;
 }
@@ -224,6 +241,7 @@ void registerFormats(FormatRegistry* registry, const std::shared_ptr<DeltaLogs>&
   registry->add(stateFormat());
   registry->add(stateMetadataFormat());
   registry->add(fileFormat(jsonFileFormat()));
+  registry->add(fileFormat(parquetFileFormat(), parquetFileOutput()));
   registry->add(consoleFormat());
   registry->add(noopFormat());
 }

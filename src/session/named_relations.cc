@@ -2,6 +2,7 @@
 // view.
 #include <spark/connect/relations.pb.h>
 
+#include "commands/file_tables.h"
 #include "commands/table_target.h"
 #include "common/error.h"
 #include "expr/cast/cast.h"
@@ -120,6 +121,7 @@ LogicalPtr Session::tableRelation(const std::string& providerName, const std::st
     if (entry->columns) definition.userSchema = parseSchemaJson(*entry->columns);
   }
   for (const auto& [key, option] : options.entries()) definition.options.set(option.name, option.value);
+  takeFileReadSettings([&](const std::string& key) { return lookUp(key); }, &definition.options);
   definition.paths = {address};
   definition.timeZone = setting("spark.sql.session.timeZone");
   definition.corruptRecordColumn = setting("spark.sql.columnNameOfCorruptRecord");

@@ -3,6 +3,7 @@
 #include <spark/connect/base.pb.h>
 
 #include "commands/commands.h"
+#include "commands/file_tables.h"
 #include "commands/new_table.h"
 #include "commands/table_write.h"
 #include "common/error.h"
@@ -146,6 +147,14 @@ void Session::write(const proto::WriteOperation& operation, StatementSession& se
   definition.clusterBy = clusteringOf(operation);
   definition.timeZone = setting("spark.sql.session.timeZone");
   definition.ansi = flag("spark.sql.ansi.enabled");
+  if (definition.path && saveModeOf(operation) == SaveMode::Overwrite && !isDeltaProvider(provider.name)) {
+    const Location folder = server_->formats.fileSystems().resolve(*definition.path);
+    if (readsFilesBelow(*plan, folder)) {
+      // Spark removes the files that it is about to read.
+      throw Error("UNSUPPORTED_OVERWRITE.PATH", "The folder " + folder.uri() + " cannot be overwritten by rows that are read from it.",
+                  {{"path", folder.uri()}});
+    }
+  }
   if (definition.path) definition.readVersion = versionReadOf(*plan, server_->formats.fileSystems().resolve(*definition.path).uri());
 
   auto batchWrite = provider.openBatchWrite(definition, server_->formats.fileSystems(), saveModeOf(operation), schemaOf(*plan));

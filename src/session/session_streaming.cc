@@ -7,6 +7,7 @@
 #include <spark/connect/base.pb.h>
 #include <nlohmann/json.hpp>
 
+#include "commands/file_tables.h"
 #include "commands/new_table.h"
 #include "commands/table_target.h"
 #include "commands/table_write.h"
@@ -15,6 +16,7 @@
 #include "common/secret.h"
 #include "common/uuid.h"
 #include "expr/aggregate.h"
+#include "plan/analyze/attribute_name.h"
 #include "plan/analyze/streaming_rules.h"
 #include "plan/analyze/upsert_keys.h"
 #include "plan/logical/join.h"
@@ -170,6 +172,7 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   write.timeZone = setting("spark.sql.session.timeZone");
   write.ansi = flag("spark.sql.ansi.enabled");
   takeOptimizeWrite([&](const std::string& key) { return lookUp(key); }, &write.options);
+  takeFileWriteSettings([&](const std::string& key) { return lookUp(key); }, &write.options);
 
   std::string format = start.format().empty() ? setting("spark.sql.sources.default") : start.format();
   const bool toTable = start.has_table_name() && !start.table_name().empty();

@@ -10,6 +10,7 @@
 #include <arrow/io/file.h>
 
 #include "common/error.h"
+#include "storage/file_moves.h"
 #include "storage/folder_access.h"
 #include "storage/local_file_system.h"
 #include "storage/local_output_stream.h"
@@ -123,7 +124,7 @@ int openRegularFile(const std::string& path) {
   throw storageError(failure, failure == EINVAL ? "open (it is a pipe, a socket or a device, not a file)" : "open", path);
 }
 
-class LocalFileSystem : public FileSystem, public FolderAccess {
+class LocalFileSystem : public FileSystem, public FolderAccess, public FileMoves {
  public:
   explicit LocalFileSystem(PathPolicy policy) : policy_(std::move(policy)) {}
 
@@ -237,6 +238,14 @@ class LocalFileSystem : public FileSystem, public FolderAccess {
     std::error_code failure;
     std::filesystem::remove_all(path, failure);
     if (failure) throw storageError(failure.value(), "delete", path);
+  }
+
+  void moveFile(const std::string& from, const std::string& to) override {
+    policy_.check(from);
+    policy_.check(to);
+    makeFolders(parentOf(to));
+    if (::rename(from.c_str(), to.c_str()) != 0) throw storageError(errno, "rename to " + to, from);
+    if (const int failure = syncDirectory(parentOf(to))) throw storageError(failure, "sync the folder of", to);
   }
 
   bool removeEmpty(const std::string& path) override {

@@ -10,6 +10,7 @@
 #include "common/uuid.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/partition_values.h"
+#include "formats/parquet/parquet_codec.h"
 #include "storage/uri_path.h"
 
 namespace thalweg::delta {
@@ -17,25 +18,10 @@ namespace {
 
 using Compression = ParquetWriteOptions::Compression;
 
-std::string extensionOf(Compression compression) {
-  switch (compression) {
-    case Compression::Snappy:
-      return ".snappy.parquet";
-    case Compression::Zstd:
-      return ".zstd.parquet";
-    case Compression::Uncompressed:
-      return ".parquet";
-  }
-  throw internalError("unknown Parquet compression");
-}
-
 Compression codecOf(const Metadata& metadata) {
   const auto it = metadata.configuration.find("delta.parquet.compression.codec");
   if (it == metadata.configuration.end()) return Compression::Snappy;
-  const std::string codec = toLowerAscii(it->second);
-  if (codec == "snappy") return Compression::Snappy;
-  if (codec == "zstd") return Compression::Zstd;
-  if (codec == "uncompressed" || codec == "none") return Compression::Uncompressed;
+  if (const auto codec = parquetCompression(it->second)) return *codec;
   throw unsupported("writing Parquet files with the codec '" + it->second + "'");
 }
 
@@ -123,7 +109,7 @@ DataFileWriter::DataFileWriter(const DataFileLayout& layout, PartitionValues val
   const char* separator = layout.partitionColumns.empty() && !layout.isChangeData ? "-" : ".";
   relativePath_ = (layout.isChangeData ? "_change_data/" : "") + folderOf(layout, values_) +
                   fmt::format("{}-{:05}-{}{}c000{}", layout.isChangeData ? "cdc" : "part", taskId,
-                              randomUuid(), separator, extensionOf(layout.parquet.compression));
+                              randomUuid(), separator, parquetExtension(layout.parquet.compression));
   path_ = layout.table.path + "/" + relativePath_;
   const auto stored = columnsOf(layout, *layout.physicalSchema, /*partition=*/false);
   const auto logical = columnsOf(layout, *layout.schema, /*partition=*/false);

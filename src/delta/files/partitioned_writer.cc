@@ -1,10 +1,8 @@
 #include "delta/files/partitioned_writer.h"
 
-#include <unordered_map>
+#include <algorithm>
 
 #include <arrow/array.h>
-#include <arrow/compute/api_vector.h>
-#include <arrow/compute/initialize.h>
 #include <arrow/record_batch.h>
 
 #include "common/error.h"
@@ -14,43 +12,6 @@
 #include "types/arrow_result.h"
 
 namespace thalweg::delta {
-namespace {
-
-void initializeCompute() {
-  static const arrow::Status status = arrow::compute::Initialize();
-  throwIfFailed(status);
-}
-
-// Numbers rows by the value of one column; equal values, nulls included, get one number.
-std::shared_ptr<arrow::Int32Array> codesOf(const std::shared_ptr<arrow::Array>& column) {
-  initializeCompute();
-  const arrow::compute::DictionaryEncodeOptions options(arrow::compute::DictionaryEncodeOptions::ENCODE);
-  const arrow::Datum encoded = valueOrThrow(arrow::compute::DictionaryEncode(column, options));
-  const auto dictionary = std::static_pointer_cast<arrow::DictionaryArray>(encoded.make_array());
-  return std::static_pointer_cast<arrow::Int32Array>(dictionary->indices());
-}
-
-// Refines groups of rows by one more column's codes; group numbers stay dense, in order of first appearance.
-void refine(std::vector<int32_t>& groups, const arrow::Int32Array& codes, std::vector<int64_t>& firstRows) {
-  std::unordered_map<uint64_t, int32_t> numbers;
-  firstRows.clear();
-  uint64_t lastKey = ~uint64_t{0};
-  int32_t lastNumber = 0;
-  for (size_t row = 0; row < groups.size(); ++row) {
-    const uint64_t key = uint64_t{static_cast<uint32_t>(groups[row])} << 32 |
-                         static_cast<uint32_t>(codes.Value(static_cast<int64_t>(row)));
-    if (key != lastKey) {
-      const auto [it, inserted] = numbers.try_emplace(key, static_cast<int32_t>(numbers.size()));
-      if (inserted) firstRows.push_back(static_cast<int64_t>(row));
-      lastKey = key;
-      lastNumber = it->second;
-    }
-    groups[row] = lastNumber;
-  }
-}
-
-}  // namespace
-
 PartitionedWriter::PartitionedWriter(const DataFileLayout& layout, int taskId)
     : layout_(layout), taskId_(taskId) {
   for (const std::string& name : layout.partitionColumns) {
@@ -69,43 +30,21 @@ void PartitionedWriter::write(const std::shared_ptr<arrow::RecordBatch>& rows,
                               const PlacedRowsVisitor& placed) {
   if (rows->num_rows() == 0) return;
   const auto stored = valueOrThrow(rows->SelectColumns(dataIndexes_));
-  for (const Group& group : groupsOf(*rows)) writeGroup(group, stored, placed);
+  for (const ValueGroup& group : groupByValues(*rows, partitionIndexes_))
+    writeInto(keyOf(*rows, group.firstRow), group, *rowsOfGroup(stored, group), placed);
 }
 
-std::vector<PartitionedWriter::Group> PartitionedWriter::groupsOf(const arrow::RecordBatch& rows) const {
-  std::vector<int32_t> groups(partitionIndexes_.empty() ? 0 : static_cast<size_t>(rows.num_rows()), 0);
-  std::vector<int64_t> firstRows = {0};
-  for (const int index : partitionIndexes_) refine(groups, *codesOf(rows.column(index)), firstRows);
-
-  std::vector<Group> result(firstRows.size());
-  for (size_t group = 0; group < firstRows.size(); ++group) {
-    for (const int index : partitionIndexes_) {
-      const DataType& type = *layout_.schema->fields()[static_cast<size_t>(index)].type;
-      result[group].key.push_back(partitionValueText(*rows.column(index), firstRows[group], type));
-    }
+PartitionedWriter::Key PartitionedWriter::keyOf(const arrow::RecordBatch& rows, int64_t row) const {
+  Key key;
+  for (const int index : partitionIndexes_) {
+    const DataType& type = *layout_.schema->fields()[static_cast<size_t>(index)].type;
+    key.push_back(partitionValueText(*rows.column(index), row, type));
   }
-  if (result.size() > 1) {
-    for (size_t row = 0; row < groups.size(); ++row)
-      result[static_cast<size_t>(groups[row])].rows.push_back(static_cast<int64_t>(row));
-  }
-  return result;
+  return key;
 }
 
-void PartitionedWriter::writeGroup(const Group& group, const std::shared_ptr<arrow::RecordBatch>& rows,
-                                   const PlacedRowsVisitor& placed) {
-  if (group.rows.empty()) {
-    writeInto(group, *rows, placed);
-    return;
-  }
-  const arrow::Int64Array indexes(static_cast<int64_t>(group.rows.size()), arrow::Buffer::Wrap(group.rows));
-  const arrow::Datum taken =
-      valueOrThrow(arrow::compute::Take(rows, indexes.data(), arrow::compute::TakeOptions::NoBoundsCheck()));
-  writeInto(group, *taken.record_batch(), placed);
-}
-
-void PartitionedWriter::writeInto(const Group& group, const arrow::RecordBatch& rows,
+void PartitionedWriter::writeInto(const Key& key, const ValueGroup& group, const arrow::RecordBatch& rows,
                                   const PlacedRowsVisitor& placed) {
-  const Key& key = group.key;
   for (int64_t start = 0; start < rows.num_rows();) {
     auto& writer = open_[key];
     if (!writer) {

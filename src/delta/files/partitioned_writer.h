@@ -11,6 +11,7 @@
 
 #include <arrow/type_fwd.h>
 
+#include "columnar/value_groups.h"
 #include "delta/files/data_file_writer.h"
 
 namespace thalweg::delta {
@@ -42,15 +43,10 @@ class PartitionedWriter {
 
  private:
   using Key = std::vector<std::optional<std::string>>;
-  struct Group {
-    Key key;
-    std::vector<int64_t> rows;  // empty: all rows of the batch
-  };
 
-  std::vector<Group> groupsOf(const arrow::RecordBatch& rows) const;
-  void writeGroup(const Group& group, const std::shared_ptr<arrow::RecordBatch>& rows,
-                  const PlacedRowsVisitor& placed);
-  void writeInto(const Group& group, const arrow::RecordBatch& rows, const PlacedRowsVisitor& placed);
+  Key keyOf(const arrow::RecordBatch& rows, int64_t row) const;
+  void writeInto(const Key& key, const ValueGroup& group, const arrow::RecordBatch& rows,
+                 const PlacedRowsVisitor& placed);
   void closeWriter(const Key& key);
   void keepBounds();
 

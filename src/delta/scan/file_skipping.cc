@@ -69,6 +69,11 @@ bool isNullTest(ColumnPredicate::Op op) {
 
 }  // namespace
 
+ValueBounds boundsOfOne(const arrow::Scalar& value) {
+  const OrderedValue ordered = orderedValue(value);
+  return {ordered, ordered, value.is_valid ? 0 : 1, 1};
+}
+
 struct FileFilter::Columns {
   const Schema& schema;
   const Schema& physical;
@@ -114,40 +119,49 @@ FileFilter::FileFilter(const Schema& schema, const Schema& physical,
 FileFilter::FileFilter(const TableLayout& layout, std::vector<ColumnPredicate> predicates)
     : FileFilter(*layout.schema, *layout.physicalSchema, layout.partitionColumns, std::move(predicates)) {}
 
+// Judges the rows of which it is told one column's bounds at a time.
 class FileFilter::Judge {
  public:
-  explicit Judge(const AddFile& file) : file_(file) {}
+  virtual ~Judge() = default;
 
   bool mayMatch(const std::vector<Bound>& all) {
     return std::all_of(all.begin(), all.end(), [&](const Bound& bound) {
       if (bound.predicate.op == ColumnPredicate::Op::AnyOf)
         return std::any_of(bound.alternatives.begin(), bound.alternatives.end(),
                            [&](const auto& alternative) { return mayMatch(alternative); });
-      return bound.isPartition ? partitionMayMatch(bound) : valuesMayMatch(bound);
+      return boundsMayMatch(boundsOf(bound), bound.predicate);
     });
   }
 
+ protected:
+  virtual ValueBounds boundsOf(const Bound& bound) = 0;
+
  private:
-  bool partitionMayMatch(const Bound& bound) const {
-    const ColumnPredicate::Op op = bound.predicate.op;
-    const auto it = file_.partitionValues.find(bound.physicalName);
-    const auto text = it == file_.partitionValues.end() ? std::nullopt : it->second;
-    const auto value = parsePartitionValue(text, *bound.type, bound.predicate.column);
-    if (isNullTest(op)) return value->is_valid == (op == ColumnPredicate::Op::IsNotNull);
-    if (!value->is_valid) return false;
-    const OrderedValue exact = orderedValue(*value);
-    return !isSet(exact) || rangeMayMatch(op, exact, exact, orderedValue(*bound.predicate.literal));
+  static bool boundsMayMatch(const ValueBounds& values, const ColumnPredicate& predicate) {
+    if (predicate.op == ColumnPredicate::Op::IsNull) return values.mayHaveNulls();
+    if (values.allNull()) return false;
+    return predicate.op == ColumnPredicate::Op::IsNotNull ||
+           rangeMayMatch(predicate.op, values.min, values.max, orderedValue(*predicate.literal));
+  }
+};
+
+// Of a data file, by the log.
+class FileFilter::FileJudge final : public Judge {
+ public:
+  explicit FileJudge(const AddFile& file) : file_(file) {}
+
+ private:
+  ValueBounds boundsOf(const Bound& bound) override {
+    if (bound.isPartition) return partitionBounds(bound);
+    if (!file_.stats) return {};
+    if (!statistics_) statistics_.emplace(*file_.stats);
+    return statistics_->boundsOf({bound.physicalName}, *bound.type);
   }
 
-  bool valuesMayMatch(const Bound& bound) {
-    if (!file_.stats) return true;
-    if (!statistics_) statistics_.emplace(*file_.stats);
-    const ColumnPredicate::Op op = bound.predicate.op;
-    const ValueBounds values = statistics_->boundsOf({bound.physicalName}, *bound.type);
-    if (op == ColumnPredicate::Op::IsNull) return values.mayHaveNulls();
-    if (values.allNull()) return false;
-    return op == ColumnPredicate::Op::IsNotNull ||
-           rangeMayMatch(op, values.min, values.max, orderedValue(*bound.predicate.literal));
+  ValueBounds partitionBounds(const Bound& bound) const {
+    const auto it = file_.partitionValues.find(bound.physicalName);
+    const auto text = it == file_.partitionValues.end() ? std::nullopt : it->second;
+    return boundsOfOne(*parsePartitionValue(text, *bound.type, bound.predicate.column));
   }
 
   const AddFile& file_;
@@ -162,8 +176,22 @@ bool FileFilter::asksStatistics(const std::vector<Bound>& all) {
   });
 }
 
+class FileFilter::LookupJudge final : public Judge {
+ public:
+  explicit LookupJudge(const BoundsLookup& lookup) : lookup_(lookup) {}
+
+ private:
+  ValueBounds boundsOf(const Bound& bound) override { return lookup_(bound.physicalName); }
+
+  const BoundsLookup& lookup_;
+};
+
 bool FileFilter::mayMatch(const AddFile& file) const {
-  return Judge(file).mayMatch(predicates_);
+  return FileJudge(file).mayMatch(predicates_);
+}
+
+bool FileFilter::mayMatch(const BoundsLookup& boundsOf) const {
+  return LookupJudge(boundsOf).mayMatch(predicates_);
 }
 
 }  // namespace thalweg::delta

@@ -1,6 +1,7 @@
 // Which data files may hold rows that satisfy a predicate, judged by partition values and statistics.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -8,9 +9,13 @@
 #include "columnar/column_predicate.h"
 #include "delta/actions/actions.h"
 #include "delta/scan/table_layout.h"
+#include "delta/scan/value_bounds.h"
 #include "types/data_type.h"
 
 namespace thalweg::delta {
+
+// What is known of rows that all have one value.
+ValueBounds boundsOfOne(const arrow::Scalar& value);
 
 // Judges files for predicates of which all must hold. Immutable; any thread.
 class FileFilter {
@@ -24,6 +29,10 @@ class FileFilter {
 
   // False only where no row can match. Missing or odd statistics mean that the file may match.
   bool mayMatch(const AddFile& file) const;
+  // The same of other rows than a table's file (a row group, a folder's): `boundsOf` says what is known of a
+  // column, partition columns among them, by the physical schema's names.
+  using BoundsLookup = std::function<ValueBounds(const std::string& column)>;
+  bool mayMatch(const BoundsLookup& boundsOf) const;
   bool empty() const { return predicates_.empty(); }
   // Whether there is a predicate on another column than partition columns.
   bool asksStatistics() const { return asksStatistics(predicates_); }
@@ -37,7 +46,9 @@ class FileFilter {
     bool isPartition = false;
     std::vector<std::vector<Bound>> alternatives = {};
   };
-  class Judge;  // of one file
+  class Judge;
+  class FileJudge;
+  class LookupJudge;
   struct Columns;
   static std::vector<Bound> bindAll(std::vector<ColumnPredicate> predicates, const Columns& columns);
   static bool asksStatistics(const std::vector<Bound>& all);

@@ -42,10 +42,13 @@ bool isLossless(const arrow::DataType& from, const arrow::DataType& to) {
     case Type::INT64:
       return target == Type::DECIMAL128;
     case Type::UINT8:
+      return target == Type::INT16 || target == Type::INT32 || target == Type::INT64;
     case Type::UINT16:
       return target == Type::INT32 || target == Type::INT64;
     case Type::UINT32:
       return target == Type::INT64;
+    case Type::UINT64:
+      return target == Type::DECIMAL128;
     case Type::FLOAT:
       return target == Type::DOUBLE;
     case Type::DECIMAL32:

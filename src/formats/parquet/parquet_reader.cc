@@ -146,6 +146,54 @@ std::optional<SchemaPtr> sparkSchemaOf(const parquet::FileMetaData& metadata) {
   return parseSchemaJson(*json);
 }
 
+DataTypePtr sparkTypeOf(const parquet::arrow::SchemaField& field, const parquet::SchemaDescriptor& schema);
+
+// Spark's converter of Parquet's primitive types. What a writer's own notes (ARROW:schema) make of them does
+// not count.
+DataTypePtr sparkLeafType(const arrow::DataType& type, const parquet::ColumnDescriptor& leaf) {
+  if (leaf.physical_type() == parquet::Type::INT96) return timestampType();
+  switch (type.id()) {
+    case arrow::Type::UINT8:
+      return shortType();
+    case arrow::Type::UINT16:
+      return intType();
+    case arrow::Type::UINT32:
+      return longType();
+    case arrow::Type::UINT64:
+      return DataType::decimal(20, 0);
+    case arrow::Type::DICTIONARY:
+      return fromArrowType(*static_cast<const arrow::DictionaryType&>(type).value_type());
+    default:
+      return fromArrowType(type);
+  }
+}
+
+DataTypePtr sparkStructType(const std::vector<parquet::arrow::SchemaField>& fields,
+                            const parquet::SchemaDescriptor& schema) {
+  std::vector<StructField> members;
+  for (const auto& field : fields)
+    members.push_back({field.field->name(), sparkTypeOf(field, schema), /*nullable=*/true});
+  return DataType::structOf(std::move(members));
+}
+
+DataTypePtr sparkTypeOf(const parquet::arrow::SchemaField& field, const parquet::SchemaDescriptor& schema) {
+  const arrow::DataType& type = *field.field->type();
+  if (field.is_leaf()) return sparkLeafType(type, *schema.Column(field.column_index));
+  switch (type.id()) {
+    case arrow::Type::LIST:
+    case arrow::Type::LARGE_LIST:
+    case arrow::Type::FIXED_SIZE_LIST:
+      return DataType::array(sparkTypeOf(field.children.at(0), schema), /*containsNull=*/true);
+    case arrow::Type::MAP: {
+      const auto& entry = field.children.at(0).children;
+      return DataType::map(sparkTypeOf(entry.at(0), schema), sparkTypeOf(entry.at(1), schema),
+                           /*valueContainsNull=*/true);
+    }
+    default:
+      return sparkStructType(field.children, schema);
+  }
+}
+
 }  // namespace
 
 std::optional<int32_t> parquetFieldId(const StructField& field) {
@@ -274,10 +322,9 @@ std::shared_ptr<arrow::RecordBatch> ParquetColumnStream::next() {
 SchemaPtr readParquetSchema(FileSystem& fileSystem, const std::string& path) {
   const auto reader = openReader(fileSystem, path, arrow::default_memory_pool(), 1);
   return reading(path, [&]() -> SchemaPtr {
-    if (auto schema = sparkSchemaOf(*reader->parquet_reader()->metadata())) return *schema;
-    std::shared_ptr<arrow::Schema> schema;
-    checkRead(reader->GetSchema(&schema), path);
-    return fromArrowSchema(*schema);
+    const auto metadata = reader->parquet_reader()->metadata();
+    if (auto schema = sparkSchemaOf(*metadata)) return *schema;
+    return sparkStructType(reader->manifest().schema_fields, *metadata->schema());
   });
 }
 

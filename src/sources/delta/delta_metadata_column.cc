@@ -2,7 +2,7 @@
 
 #include <arrow/api.h>
 
-#include "sources/files/file_uri.h"
+#include "storage/file_uri.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 

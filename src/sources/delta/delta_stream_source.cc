@@ -12,7 +12,7 @@
 #include "sources/delta/schema_tracking.h"
 #include "sources/delta/stream_start.h"
 #include "sources/delta/stream_walk.h"
-#include "sources/files/file_uri.h"
+#include "storage/file_uri.h"
 
 namespace thalweg {
 namespace {

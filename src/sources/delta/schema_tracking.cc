@@ -12,7 +12,7 @@
 #include "delta/log/log_files.h"
 #include "delta/snapshot/table_features.h"
 #include "sources/delta/schema_change_permission.h"
-#include "sources/files/file_uri.h"
+#include "storage/file_uri.h"
 #include "types/schema_json.h"
 
 namespace thalweg {

@@ -2,7 +2,8 @@
 
 namespace thalweg {
 
-FileColumns FileColumns::make(const SchemaPtr& dataSchema, const std::vector<StructField>& partitionColumns) {
+FileColumns FileColumns::make(const SchemaPtr& dataSchema, const std::vector<StructField>& partitionColumns,
+                              bool hasRowIndex) {
   FileColumns columns;
   std::vector<StructField> fields = dataSchema->fields();
   columns.dataSchema = dataSchema;
@@ -10,19 +11,18 @@ FileColumns FileColumns::make(const SchemaPtr& dataSchema, const std::vector<Str
   fields.insert(fields.end(), partitionColumns.begin(), partitionColumns.end());
   columns.visibleCount = static_cast<int>(fields.size());
   const bool taken = DataType::structOf(fields)->fieldIndex(kFileMetadataColumn, false) >= 0;
-  if (!taken) fields.push_back({std::string(kFileMetadataColumn), fileMetadataType(), false});
+  if (!taken) fields.push_back({std::string(kFileMetadataColumn), fileMetadataType(hasRowIndex), false});
   columns.schema = DataType::structOf(std::move(fields));
   return columns;
 }
 
-DataTypePtr fileMetadataType() {
-  static const DataTypePtr type = DataType::structOf({{"file_path", stringType(), false},
-                                                      {"file_name", stringType(), false},
-                                                      {"file_size", longType(), false},
-                                                      {"file_block_start", longType(), false},
-                                                      {"file_block_length", longType(), false},
-                                                      {"file_modification_time", timestampType(), false}});
-  return type;
+DataTypePtr fileMetadataType(bool hasRowIndex) {
+  std::vector<StructField> fields = {
+      {"file_path", stringType(), false},       {"file_name", stringType(), false},
+      {"file_size", longType(), false},         {"file_block_start", longType(), false},
+      {"file_block_length", longType(), false}, {"file_modification_time", timestampType(), false}};
+  if (hasRowIndex) fields.push_back({"row_index", longType(), false});
+  return DataType::structOf(std::move(fields));
 }
 
 }  // namespace thalweg

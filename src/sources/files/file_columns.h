@@ -15,7 +15,8 @@ inline constexpr std::string_view kFileMetadataColumn = "_metadata";
 struct FileColumns {
   // `dataSchema` without the partition columns. _metadata is left out where the files have a column of that
   // name.
-  static FileColumns make(const SchemaPtr& dataSchema, const std::vector<StructField>& partitionColumns);
+  static FileColumns make(const SchemaPtr& dataSchema, const std::vector<StructField>& partitionColumns,
+                          bool hasRowIndex = false);
   bool isData(int column) const { return column < dataCount; }
   bool isPartition(int column) const { return column >= dataCount && column < visibleCount; }
   const StructField& partition(size_t i) const {
@@ -30,7 +31,7 @@ struct FileColumns {
 };
 
 // struct<file_path, file_name, file_size, file_block_start, file_block_length, file_modification_time>,
-// nothing nullable.
-DataTypePtr fileMetadataType();
+// nothing nullable; of formats that have it, row_index too.
+DataTypePtr fileMetadataType(bool hasRowIndex = false);
 
 }  // namespace thalweg

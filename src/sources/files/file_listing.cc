@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "common/error.h"
+#include "connector/sink_file_log.h"
+#include "storage/file_uri.h"
 
 namespace thalweg {
 namespace {
@@ -31,7 +33,9 @@ class Lister {
   bool run() {
     const std::vector<FileInfo> roots = expandGlob(*root_.location.fileSystem, root_.location.path);
     for (const FileInfo& found : roots) {
-      if (found.isDirectory) {
+      if (found.isDirectory && hasSinkLog(found.path)) {
+        loggedFiles(found.path);
+      } else if (found.isDirectory) {
         folder(found.path);
       } else if (!ignored(found.name())) {
         add(found, /*direct=*/true);
@@ -68,9 +72,6 @@ class Lister {
       open.pop_back();
       if (cancellation_) cancellation_->throwIfCancelled();
       for (const FileInfo& entry : root_.location.fileSystem->list(current)) {
-        if (current == top && entry.name() == "_spark_metadata" && entry.isDirectory) {
-          throw unsupported("Reading the output of a file sink (" + top + " has a _spark_metadata log)");
-        }
         if (ignored(entry.name())) continue;
         if (entry.isDirectory) {
           open.push_back(entry.path);
@@ -78,6 +79,28 @@ class Lister {
           add(entry, current == top);
         }
       }
+    }
+  }
+
+  // As in Spark, a pattern's folders are listed as they are.
+  bool hasSinkLog(const std::string& top) const {
+    if (isGlob(root_.location.path)) return false;
+    const auto info = root_.location.fileSystem->stat(top + "/" + std::string(kSinkLogFolder));
+    return info && info->isDirectory;
+  }
+
+  // Of the output of a file sink only what its log names: others are those of attempts that failed.
+  void loggedFiles(const std::string& top) {
+    FileSystem& store = *root_.location.fileSystem;
+    const Location output{root_.location.fileSystem, top};
+    for (const SinkFileEntry& entry : SinkFileLog(output, systemClock()).files()) {
+      const auto path = pathOfUri(store, entry.uri);
+      if (!path) {
+        throw Error("STREAMING_CHECKPOINT_LOG_CORRUPT",
+                    "The file sink's log in " + top + " names a file of another store, " + entry.uri + ".",
+                    {{"path", top}});
+      }
+      add({*path, entry.sizeBytes, entry.modificationTimeMs, false}, parentOf(*path) == top);
     }
   }
 

@@ -32,9 +32,9 @@ struct FileRoot {
 
 // The files of a root in the order of their paths. Names that begin with '_' (unless they hold '=') or '.'
 // are left out, so are those that end in ._COPYING_; without partition folders only files directly in the
-// named folders count, unless recursive. `found` says whether the path, or anything for the pattern, exists.
-// Throws STORAGE_FAILURE for a folder that cannot be read, unsupported() for the output of a file sink (its
-// log decides what counts).
+// named folders count, unless recursive. Of the output of a file sink, named without a pattern, the files in
+// its log count, as the log describes them. `found` says whether the path, or anything for the pattern,
+// exists. Throws STORAGE_FAILURE for a folder that cannot be read, STREAMING_CHECKPOINT_LOG_CORRUPT.
 std::vector<ListedFile> listFiles(const FileRoot& root, const FileListOptions& options,
                                   const CancellationToken* cancellation, bool* found = nullptr);
 

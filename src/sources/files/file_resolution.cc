@@ -1,5 +1,8 @@
 #include "sources/files/file_resolution.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "common/error.h"
 
 namespace thalweg {
@@ -9,8 +12,24 @@ SchemaPtr declaredSchema(const FileFormatDefinition& format, const ReadDefinitio
   return format.fixedSchema;
 }
 
-FileColumns resolveColumns(const SchemaPtr& declared, const std::vector<ListedRoot>& roots,
-                           const TimeZone& zone) {
+SchemaPtr inferredSchema(const FileFormatDefinition& format, const ReadDefinition& read,
+                         const std::vector<ListedRoot>& roots) {
+  if (!format.infer) throw unsupported("schema inference of " + format.name + " files (give a schema)");
+  std::vector<Location> files;
+  for (const ListedRoot& listed : roots) {
+    for (const ListedFile& file : listed.files) files.push_back({listed.root.location.fileSystem, file.path});
+  }
+  std::sort(files.begin(), files.end(), [](const Location& a, const Location& b) { return a.path < b.path; });
+  if (const SchemaPtr schema = format.infer(read, files)) return asNullable(schema);
+  std::string shown = format.name;
+  shown[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(shown[0])));
+  throw Error("UNABLE_TO_INFER_SCHEMA",
+              "There is no " + shown + " file that says which columns there are: give a schema.",
+              {{"format", shown}});
+}
+
+FileColumns resolveColumns(const FileFormatDefinition& format, const SchemaPtr& declared,
+                           const std::vector<ListedRoot>& roots, const TimeZone& zone) {
   PartitionInference inference(declared, zone);
   for (const ListedRoot& listed : roots) {
     for (const ListedFile& file : listed.files) inference.add(listed.root.partitionFolders(file.path));
@@ -21,7 +40,7 @@ FileColumns resolveColumns(const SchemaPtr& declared, const std::vector<ListedRo
   for (const StructField& field : declared->fields()) {
     if (partitionSchema->fieldIndex(field.name, false) < 0) data.push_back(field);
   }
-  return FileColumns::make(DataType::structOf(std::move(data)), partitions);
+  return FileColumns::make(DataType::structOf(std::move(data)), partitions, format.hasRowIndex);
 }
 
 std::optional<std::vector<std::shared_ptr<arrow::Scalar>>> partitionValuesOf(

@@ -20,8 +20,13 @@ struct ListedRoot {
 SchemaPtr declaredSchema(const FileFormatDefinition& format, const ReadDefinition& read);
 
 // Columns of files below `roots`. `declared` is not null.
-FileColumns resolveColumns(const SchemaPtr& declared, const std::vector<ListedRoot>& roots,
-                           const TimeZone& zone);
+FileColumns resolveColumns(const FileFormatDefinition& format, const SchemaPtr& declared,
+                           const std::vector<ListedRoot>& roots, const TimeZone& zone);
+
+// The schema that the files themselves say. Throws Error UNABLE_TO_INFER_SCHEMA where they say nothing,
+// unsupported() where the format cannot be asked.
+SchemaPtr inferredSchema(const FileFormatDefinition& format, const ReadDefinition& read,
+                         const std::vector<ListedRoot>& roots);
 
 // The values of a file's folders for the partition columns. Nothing where the file lies below no partition
 // folder though there are columns: such files are no part of a partitioned read. Throws

@@ -4,14 +4,11 @@
 #include <thread>
 
 #include <arrow/api.h>
-#include <arrow/io/compressed.h>
-#include <arrow/io/interfaces.h>
-#include <arrow/util/compression.h>
 
 #include "common/error.h"
 #include "common/logging.h"
 #include "common/options.h"
-#include "sources/files/file_uri.h"
+#include "storage/file_uri.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
@@ -25,37 +22,21 @@ constexpr int64_t kFirstRows = 1024;  // of a file whose rows' size is not known
 using ScanPtr = std::shared_ptr<const FileScan>;
 using FilesPtr = std::shared_ptr<const std::vector<ScannedFile>>;
 
-// Hadoop's codecs by a file's name.
-std::shared_ptr<arrow::io::InputStream> decompressed(const ScannedFile& file,
-                                                     std::shared_ptr<arrow::io::InputStream> raw) {
-  static constexpr std::pair<std::string_view, arrow::Compression::type> kCodecs[] = {
-      {".gz", arrow::Compression::GZIP},
-      {".zst", arrow::Compression::ZSTD},
-      {".bz2", arrow::Compression::BZ2}};
-  const std::string& path = file.location.path;
-  for (const char* suffix : {".deflate", ".snappy", ".lz4"}) {
-    if (path.ends_with(suffix))
-      throw unsupported(std::string("Files compressed as ") + suffix + " (" + path + ")");
-  }
-  for (const auto& [suffix, type] : kCodecs) {
-    if (!path.ends_with(suffix)) continue;
-    if (!arrow::util::Codec::IsAvailable(type))
-      throw unsupported(fmt::format("Files compressed as {} ({})", suffix, path));
-    std::shared_ptr<arrow::util::Codec> codec = valueOrThrow(arrow::util::Codec::Create(type));
-    // The stream keeps only a plain pointer to its codec.
-    auto stream = valueOrThrow(arrow::io::CompressedInputStream::Make(codec.get(), std::move(raw)));
-    return {stream.get(), [codec, stream](arrow::io::InputStream*) {}};
-  }
-  return raw;
-}
-
 std::shared_ptr<arrow::Array> constantColumn(const arrow::Scalar& value, int64_t rows,
                                              arrow::MemoryPool* pool) {
   return valueOrThrow(arrow::MakeArrayFromScalar(value, rows, pool));
 }
 
-std::shared_ptr<arrow::Array> metadataColumn(const ScannedFile& file, int64_t rows, arrow::MemoryPool* pool) {
-  const auto type = toArrowType(*fileMetadataType());
+std::shared_ptr<arrow::Array> rowIndexes(int64_t first, int64_t rows, arrow::MemoryPool* pool) {
+  arrow::Int64Builder builder(pool);
+  throwIfFailed(builder.Reserve(rows));
+  for (int64_t row = 0; row < rows; ++row) builder.UnsafeAppend(first + row);
+  return valueOrThrow(builder.Finish());
+}
+
+std::shared_ptr<arrow::Array> metadataColumn(const ScannedFile& file, const DataType& sparkType,
+                                             int64_t firstRow, int64_t rows, arrow::MemoryPool* pool) {
+  const auto type = toArrowType(sparkType);
   const std::string uri = shortFileUri(*file.location.fileSystem, file.location.path);
   const std::shared_ptr<arrow::Scalar> values[] = {
       std::make_shared<arrow::StringScalar>(uri),
@@ -66,6 +47,8 @@ std::shared_ptr<arrow::Array> metadataColumn(const ScannedFile& file, int64_t ro
       std::make_shared<arrow::TimestampScalar>(file.modificationTimeMs * 1000, type->field(5)->type())};
   arrow::ArrayVector children;
   for (const auto& value : values) children.push_back(constantColumn(*value, rows, pool));
+  if (type->num_fields() > static_cast<int>(children.size()))
+    children.push_back(rowIndexes(firstRow, rows, pool));
   return std::make_shared<arrow::StructArray>(type, rows, std::move(children));
 }
 
@@ -82,7 +65,8 @@ class FileScanReader final : public BatchReader {
     }
     std::sort(dataColumns_.begin(), dataColumns_.end());
     dataColumns_.erase(std::unique(dataColumns_.begin(), dataColumns_.end()), dataColumns_.end());
-    open_ = scan_->format->prepare(scan_->columns.dataSchema, dataColumns_);
+    open_ = scan_->format->prepare({scan_->columns.dataSchema, dataColumns_, scan_->predicates,
+                                    request.maxBatchRows, request.maxBatchBytes, pool_});
   }
 
   std::shared_ptr<arrow::RecordBatch> next() override {
@@ -91,7 +75,6 @@ class FileScanReader final : public BatchReader {
       if (!records_ && !openNext()) return nullptr;
       if (auto batch = nextOfFile()) return assemble(*batch);
       records_.reset();
-      stream_.reset();
     }
   }
 
@@ -104,8 +87,7 @@ class FileScanReader final : public BatchReader {
       const ScannedFile& opening = (*files_)[nextFile_++];
       if (opening.sizeBytes == 0) continue;
       try {
-        stream_ = opening.location.fileSystem->openInput(opening.location.path);
-        records_ = open_(decompressed(opening, stream_), pool_);
+        records_ = open_(opening.location);
       } catch (const Error& error) {
         endFile(error);
         continue;
@@ -131,8 +113,7 @@ class FileScanReader final : public BatchReader {
   // Batches of about the asked-for bytes, by what the file's rows have taken so far.
   void adaptRows(int64_t rows) {
     rowsRead_ += rows;
-    const auto position = stream_->Tell();
-    const int64_t bytes = position.ok() ? std::max<int64_t>(*position, 1) : file().sizeBytes;
+    const int64_t bytes = std::max<int64_t>(records_->bytesTaken(), 1);
     const int64_t fitting = static_cast<int64_t>(static_cast<double>(request_.maxBatchBytes) *
                                                  static_cast<double>(rowsRead_) / static_cast<double>(bytes));
     rows_ = std::clamp<int64_t>(fitting, 1, request_.maxBatchRows);
@@ -157,6 +138,7 @@ class FileScanReader final : public BatchReader {
     }
     if (scan_->ignoreCorruptFiles)
       return logWarn("the rest of the file {} is passed over: {}", uri, error.text());
+    if (condition.starts_with("FAILED_READ_FILE")) throw error;
     throw Error("FAILED_READ_FILE.NO_HINT", "The file " + uri + " cannot be read: " + error.text(),
                 {{"path", uri}})
         .withCause(error);
@@ -174,7 +156,8 @@ class FileScanReader final : public BatchReader {
         const auto& value = file().partitionValues[static_cast<size_t>(column - scan_->columns.dataCount)];
         arrays.push_back(constantColumn(*value, rows, pool_));
       } else {
-        arrays.push_back(metadataColumn(file(), rows, pool_));
+        const DataType& type = *scan_->columns.schema->fields()[static_cast<size_t>(column)].type;
+        arrays.push_back(metadataColumn(file(), type, records_->firstRowIndex(), rows, pool_));
       }
     }
     return arrow::RecordBatch::Make(arrow::schema(fields_), rows, std::move(arrays));
@@ -188,7 +171,6 @@ class FileScanReader final : public BatchReader {
   arrow::FieldVector fields_;
   RecordOpener open_;
   size_t nextFile_ = 0;
-  std::shared_ptr<arrow::io::InputStream> stream_;
   std::unique_ptr<FileRecords> records_;
   int64_t rows_ = kFirstRows;
   int64_t rowsRead_ = 0;

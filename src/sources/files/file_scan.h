@@ -17,6 +17,7 @@ namespace thalweg {
 struct FileScan {
   FileColumns columns;
   std::shared_ptr<const RecordFormat> format;
+  std::vector<ColumnPredicate> predicates = {};  // rows that fail one may be left out
   bool ignoreMissingFiles = false;
   bool ignoreCorruptFiles = false;
 };

@@ -23,8 +23,9 @@ std::unique_ptr<StreamSource> openFileStream(const FileFormatDefinition& format,
                                              const FileSystemRegistry& registry,
                                              const StreamSourceContext& context);
 
-// The files as they are now. Throws Error PATH_NOT_FOUND for a path or pattern that names nothing,
-// unsupported() without a schema.
+// The files as they are now; without a schema, that of the files. Throws Error PATH_NOT_FOUND for a path or
+// pattern that names nothing, UNABLE_TO_INFER_SCHEMA, unsupported() where a schema is missing that the format
+// cannot be asked for.
 std::shared_ptr<Table> openFileTable(const FileFormatDefinition& format, const ReadDefinition& read,
                                      const FileSystemRegistry& registry);
 

@@ -53,8 +53,11 @@ FileListOptions FileListOptions::parse(const Options& options, const std::string
   const TimeZone zone = TimeZone::parse(options.getOr("timeZone", sessionZone));
   parsed.modifiedBeforeMs = timeMs(options, "modifiedBefore", zone);
   parsed.modifiedAfterMs = timeMs(options, "modifiedAfter", zone);
-  parsed.ignoreMissingFiles = options.getBool("ignoreMissingFiles", false);
-  parsed.ignoreCorruptFiles = options.getBool("ignoreCorruptFiles", false);
+  // The session's settings come among the options, under their own names.
+  parsed.ignoreMissingFiles =
+      options.getBool("ignoreMissingFiles", options.getBool("spark.sql.files.ignoreMissingFiles", false));
+  parsed.ignoreCorruptFiles =
+      options.getBool("ignoreCorruptFiles", options.getBool("spark.sql.files.ignoreCorruptFiles", false));
   return parsed;
 }
 

@@ -8,9 +8,9 @@
 #include "common/logging.h"
 #include "sources/files/file_resolution.h"
 #include "sources/files/file_source.h"
-#include "sources/files/file_uri.h"
 #include "sources/files/seen_files.h"
 #include "sources/files/source_log.h"
+#include "storage/file_uri.h"
 
 namespace thalweg {
 namespace {
@@ -237,7 +237,7 @@ StreamFiles resolveStream(const FileFormatDefinition& format, const ReadDefiniti
                     " files needs a schema: give one with schema(…). spark.read.load(directory) may find it "
                     "from files that exist.");
   }
-  files.columns = resolveColumns(declared, {files.listed}, files.zone);
+  files.columns = resolveColumns(format, declared, {files.listed}, files.zone);
   return files;
 }
 

@@ -1,7 +1,10 @@
+#include <arrow/scalar.h>
+
 #include "common/error.h"
+#include "delta/scan/file_skipping.h"
 #include "sources/files/file_resolution.h"
 #include "sources/files/file_source.h"
-#include "sources/files/file_uri.h"
+#include "storage/file_uri.h"
 
 namespace thalweg {
 namespace {
@@ -18,19 +21,22 @@ class FileTable final : public Table {
   const SchemaPtr& schema() const override { return scan_->columns.schema; }
   int visibleColumns() const override { return scan_->columns.visibleCount; }
 
-  std::vector<SplitPtr> planScan(const std::vector<ColumnPredicate>&) const override {
+  std::vector<SplitPtr> planScan(const std::vector<ColumnPredicate>& predicates) const override {
+    const delta::FileFilter filter(*scan_->columns.schema, *scan_->columns.schema, {}, predicates);
+    auto scan = std::make_shared<FileScan>(*scan_);
+    scan->predicates = predicates;
     std::vector<ScannedFile> files;
     for (const ListedRoot& listed : roots_) {
       for (const ListedFile& file : listed.files) {
         auto values = partitionValuesOf(listed.root.partitionFolders(file.path), scan_->columns, zone_);
-        if (!values) continue;
+        if (!values || !mayMatch(filter, *values)) continue;
         files.push_back({{listed.root.location.fileSystem, file.path},
                          file.sizeBytes,
                          file.modificationTimeMs,
                          std::move(*values)});
       }
     }
-    return splitFiles(scan_, std::move(files));
+    return splitFiles(std::move(scan), std::move(files));
   }
 
   std::string description() const override {
@@ -50,6 +56,17 @@ class FileTable final : public Table {
   }
 
  private:
+  // By the values of a file's partition columns.
+  bool mayMatch(const delta::FileFilter& filter,
+                const std::vector<std::shared_ptr<arrow::Scalar>>& values) const {
+    return filter.empty() || filter.mayMatch([&](const std::string& column) -> delta::ValueBounds {
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (scan_->columns.partition(i).name == column) return delta::boundsOfOne(*values[i]);
+      }
+      return {};
+    });
+  }
+
   std::string formatName_;
   std::shared_ptr<const FileScan> scan_;
   std::vector<ListedRoot> roots_;
@@ -81,7 +98,6 @@ void checkBases(const std::vector<ListedRoot>& roots) {
 
 std::shared_ptr<Table> openFileTable(const FileFormatDefinition& format, const ReadDefinition& read,
                                      const FileSystemRegistry& registry) {
-  const SchemaPtr declared = declaredSchema(format, read);
   if (read.paths.empty())
     throw Error("_LEGACY_ERROR_TEMP_2047", "'path' is not specified: name the files to read.");
   const FileListOptions options = FileListOptions::parse(read.options, read.timeZone);
@@ -96,10 +112,11 @@ std::shared_ptr<Table> openFileTable(const FileFormatDefinition& format, const R
     }
     roots.push_back(std::move(listed));
   }
-  if (!declared) throw unsupported("schema inference of " + format.name + " files (give a schema)");
   checkBases(roots);
   const TimeZone zone = TimeZone::parse(read.options.getOr("timeZone", read.timeZone));
-  auto scan = makeScan(format, read, options, resolveColumns(declared, roots, zone));
+  SchemaPtr columns = declaredSchema(format, read);
+  if (!columns) columns = inferredSchema(format, read, roots);
+  auto scan = makeScan(format, read, options, resolveColumns(format, columns, roots, zone));
   return std::make_shared<FileTable>(format.name, std::move(scan), std::move(roots), zone);
 }
 

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "common/error.h"
-#include "sources/files/file_uri.h"
 #include "sources/files/glob.h"
+#include "storage/file_uri.h"
 
 using namespace thalweg;
 

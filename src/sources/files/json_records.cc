@@ -1,21 +1,24 @@
 #include "sources/files/json_records.h"
 
+#include <arrow/io/interfaces.h>
 #include <arrow/record_batch.h>
 
 #include "common/error.h"
 #include "formats/json/json_file_reader.h"
+#include "sources/files/record_stream.h"
 
 namespace thalweg {
 namespace {
 
 class JsonRecords final : public FileRecords {
  public:
-  JsonRecords(const JsonFileFormat& format, std::shared_ptr<arrow::io::InputStream> stream,
-              arrow::MemoryPool* pool)
-      : reader_(format, std::move(stream), pool) {}
+  JsonRecords(const JsonFileFormat& format, RecordStream stream, arrow::MemoryPool* pool)
+      : stored_(stream.stored), reader_(format, std::move(stream.content), pool) {}
   std::shared_ptr<arrow::RecordBatch> next(int64_t maxRows) override { return reader_.next(maxRows); }
+  int64_t bytesTaken() const override { return stored_->Tell().ValueOr(0); }
 
  private:
+  std::shared_ptr<arrow::io::InputStream> stored_;
   JsonFileReader reader_;
 };
 
@@ -24,18 +27,18 @@ class JsonRecordFormat final : public RecordFormat {
  public:
   explicit JsonRecordFormat(JsonOptions options) : options_(std::move(options)) {}
 
-  RecordOpener prepare(const SchemaPtr& dataSchema, const std::vector<int>& columns) const override {
+  RecordOpener prepare(const RecordRequest& request) const override {
     std::vector<StructField> fields;
-    for (const int column : columns) fields.push_back(dataSchema->fields()[static_cast<size_t>(column)]);
+    for (const int column : request.columns)
+      fields.push_back(request.dataSchema->fields()[static_cast<size_t>(column)]);
     if (fields.size() == 1 && fields[0].name == options_.corruptRecordColumn) {
       throw Error(
           "UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN",
           "A query of JSON files cannot read the column for corrupt records alone: name another column too.");
     }
     auto format = std::make_shared<const JsonFileFormat>(DataType::structOf(std::move(fields)), options_);
-    return [format](std::shared_ptr<arrow::io::InputStream> stream,
-                    arrow::MemoryPool* pool) -> std::unique_ptr<FileRecords> {
-      return std::make_unique<JsonRecords>(*format, std::move(stream), pool);
+    return [format, pool = request.memoryPool](const Location& file) -> std::unique_ptr<FileRecords> {
+      return std::make_unique<JsonRecords>(*format, openRecordStream(file), pool);
     };
   }
 

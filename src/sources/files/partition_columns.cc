@@ -163,7 +163,7 @@ std::vector<StructField> PartitionInference::columns() const {
       const StructField& field = userSchema_->fields()[static_cast<size_t>(user)];
       fields.push_back({field.name, asNullable(field.type), true, field.metadata});
     } else {
-      fields.push_back({names_[i], types_[i] ? types_[i] : stringType(), true});
+      fields.push_back({names_[i], types_[i] ? types_[i] : DataType::primitive(TypeId::Void), true});
     }
   }
   return fields;

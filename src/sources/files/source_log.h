@@ -1,5 +1,5 @@
-// The log of the files that a stream has taken, sources/<i>/ of a checkpoint, in Spark's format: files N with
-// the line v1 and a JSON line a file; every tenth is N.compact and holds all entries so far.
+// The log of the files that a stream has taken, sources/<i>/ of a checkpoint, in Spark's format: a JSON line
+// a file.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "connector/compacted_log.h"
 #include "storage/file_system.h"
 
 namespace thalweg {
@@ -30,16 +31,11 @@ std::string formatSourceLog(const std::vector<SourceLogEntry>& entries);
 // Used by one thread; other processes may write the same log, and then one of them gets an Error.
 class SourceLog {
  public:
-  struct Limits {
-    int64_t compactInterval = 10;
-    int64_t minBatchesToRetain = 100;
-    int64_t cleanupDelayMs = 10 * 60 * 1000;
-  };
-  SourceLog(Location folder, const Clock& clock, Limits limits);
-  SourceLog(Location folder, const Clock& clock) : SourceLog(std::move(folder), clock, Limits{}) {}
+  using Limits = CompactedLog::Limits;
+  SourceLog(Location folder, const Clock& clock, Limits limits = {});
 
   // The newest entry's number as of the last call that looked or wrote; −1 for an empty log.
-  int64_t latest() const { return latest_; }
+  int64_t latest() const { return log_.latest(); }
   // All entries, oldest first. Throws STREAMING_CHECKPOINT_LOG_CORRUPT where one between is missing.
   void restore(const std::function<void(const SourceLogEntry&)>& use) const;
   // Writes entry latest() + 1, durable on return. Throws Error CONCURRENT_STREAM_LOG_UPDATE where another run
@@ -50,19 +46,7 @@ class SourceLog {
   std::vector<SourceLogEntry> read(int64_t first, int64_t last) const;
 
  private:
-  struct Names;
-  Names list() const;
-  bool isCompaction(int64_t batchId) const { return (batchId + 1) % interval_ == 0; }
-  std::string nameOf(int64_t batchId) const;
-  std::string compacted(int64_t batchId, const std::vector<SourceLogEntry>& entries) const;
-  std::string readText(const std::string& name) const;
-  void removeExpired(int64_t currentBatch) const;
-
-  Location folder_;
-  const Clock& clock_;
-  Limits limits_;
-  int64_t interval_ = 10;
-  int64_t latest_ = -1;
+  CompactedLog log_;
   std::vector<SourceLogEntry> lastAdded_;
 };
 

@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <set>
+
+#include "common/error.h"
+#include "common/uuid.h"
+#include "sinks/files/file_task_output.h"
+
+namespace thalweg {
+namespace {
+
+void checkNames(const Schema& schema) {
+  std::set<std::string> seen;
+  for (const StructField& field : schema.fields()) {
+    if (seen.insert(toLowerAscii(field.name)).second) continue;
+    throw Error("COLUMN_ALREADY_EXISTS", "The column `" + field.name + "` is there twice: rename one.",
+                {{"columnName", "`" + toLowerAscii(field.name) + "`"}});
+  }
+}
+
+int partitionColumn(const Schema& schema, const std::string& name) {
+  const int index = schema.fieldIndex(name, /*caseSensitive=*/false);
+  if (index < 0) {
+    throw Error("_LEGACY_ERROR_TEMP_1155",
+                "Partition column `" + name + "` not found in schema " + schema.simpleString() + ".",
+                {{"col", name}, {"schemaCatalog", schema.simpleString()}});
+  }
+  const DataType& type = *schema.fields()[static_cast<size_t>(index)].type;
+  if (type.isNested() || type.id() == TypeId::Variant) {
+    throw Error("INVALID_PARTITION_COLUMN_DATA_TYPE",
+                "Files cannot be partitioned by `" + name + "` of type " + type.sqlString() + ".",
+                {{"type", "\"" + type.sqlString() + "\""}});
+  }
+  return index;
+}
+
+int64_t maxRecordsOf(const Options& options) {
+  const auto own = options.getLong("maxRecordsPerFile");
+  return std::max<int64_t>(own ? *own : options.getLong("spark.sql.files.maxRecordsPerFile").value_or(0), 0);
+}
+
+}  // namespace
+
+FileLayout FileLayout::make(const FileOutputDefinition& format, const WriteDefinition& write,
+                            const SchemaPtr& schema) {
+  checkNames(*schema);
+  if (schema->fields().empty()) {
+    throw Error("EMPTY_SCHEMA_NOT_SUPPORTED_FOR_DATASOURCE",
+                "Rows without columns cannot be written as " + format.name + ": select at least one.",
+                {{"format", format.name}});
+  }
+  FileLayout layout;
+  layout.schema = schema;
+  for (const std::string& name : write.partitionColumns)
+    layout.partitionColumns.push_back(partitionColumn(*schema, name));
+  std::vector<StructField> data;
+  for (int i = 0; i < static_cast<int>(schema->fields().size()); ++i) {
+    const auto& partitions = layout.partitionColumns;
+    if (std::find(partitions.begin(), partitions.end(), i) != partitions.end()) continue;
+    layout.dataColumns.push_back(i);
+    data.push_back(schema->fields()[static_cast<size_t>(i)]);
+  }
+  if (data.empty()) {
+    throw Error("ALL_PARTITION_COLUMNS_NOT_ALLOWED",
+                "Files cannot be partitioned by all columns: something must be left for what is in them.");
+  }
+  layout.zone = TimeZone::parse(write.options.getOr("timeZone", write.timeZone));
+  layout.maxRecordsPerFile = maxRecordsOf(write.options);
+  layout.writeId = randomUuid();
+  layout.format = format.make(write, DataType::structOf(std::move(data)));
+  return layout;
+}
+
+}  // namespace thalweg

@@ -1,0 +1,140 @@
+#include "sources/files/parquet_records.h"
+
+#include <arrow/api.h>
+#include <arrow/util/byte_size.h>
+
+#include "common/error.h"
+#include "common/logging.h"
+#include "delta/scan/file_skipping.h"
+#include "formats/parquet/parquet_file.h"
+#include "sources/files/merged_schema.h"
+#include "storage/file_uri.h"
+#include "types/arrow_types.h"
+
+namespace thalweg {
+namespace {
+
+class ParquetRecords final : public FileRecords {
+ public:
+  ParquetRecords(const Location& file, SchemaPtr wanted, ParquetReadOptions options)
+      : reader_(*file.fileSystem, file.path, std::move(wanted), std::move(options)) {}
+
+  std::shared_ptr<arrow::RecordBatch> next(int64_t maxRows) override {
+    if (!held_.rows) {
+      held_ = reader_.next();
+      if (!held_.rows) return nullptr;
+      bytes_ += arrow::util::ReferencedBufferSize(*held_.rows).ValueOr(0);
+    }
+    firstRow_ = held_.firstRowIndex;
+    if (held_.rows->num_rows() <= maxRows) return std::exchange(held_.rows, nullptr);
+    auto part = held_.rows->Slice(0, maxRows);
+    held_ = {held_.rows->Slice(maxRows), held_.firstRowIndex + maxRows};
+    return part;
+  }
+  int64_t bytesTaken() const override { return bytes_; }
+  int64_t firstRowIndex() const override { return firstRow_; }
+
+ private:
+  ParquetFileReader reader_;
+  ParquetBatch held_;
+  int64_t bytes_ = 0;
+  int64_t firstRow_ = 0;
+};
+
+// A bound counts where it has the order of the column that is read: files may have other units or kinds.
+delta::OrderedValue boundFor(const std::shared_ptr<arrow::Scalar>& bound, const arrow::DataType& column) {
+  if (!bound || !bound->is_valid) return {};
+  const arrow::DataType& type = *bound->type;
+  const bool integers = arrow::is_signed_integer(type.id()) && arrow::is_signed_integer(column.id());
+  if (!integers && type.id() != column.id()) return {};
+  const auto isMicros = [](const arrow::DataType& time) {
+    return static_cast<const arrow::TimestampType&>(time).unit() == arrow::TimeUnit::MICRO;
+  };
+  if (type.id() == arrow::Type::TIMESTAMP && !isMicros(type)) return {};
+  return delta::orderedValue(*bound);
+}
+
+class ParquetRecordFormat final : public RecordFormat {
+ public:
+  RecordOpener prepare(const RecordRequest& request) const override {
+    std::vector<StructField> fields;
+    for (const int column : request.columns)
+      fields.push_back(request.dataSchema->fields()[static_cast<size_t>(column)]);
+    const SchemaPtr wanted = DataType::structOf(std::move(fields));
+    ParquetReadOptions options;
+    options.matching = ParquetReadOptions::ColumnMatching::IgnoreCase;
+    options.batchRows = request.maxBatchRows;
+    options.memoryPool = request.memoryPool;
+    auto filter = std::make_shared<const delta::FileFilter>(*wanted, *wanted, std::vector<std::string>{},
+                                                            request.predicates);
+    if (!filter->empty()) {
+      options.keepRowGroup = [filter, wanted](const ParquetRowGroup& group) {
+        return filter->mayMatch([&](const std::string& column) { return boundsOf(group, *wanted, column); });
+      };
+    }
+    return [wanted, options](const Location& file) -> std::unique_ptr<FileRecords> {
+      return std::make_unique<ParquetRecords>(file, wanted, options);
+    };
+  }
+
+ private:
+  static delta::ValueBounds boundsOf(const ParquetRowGroup& group, const Schema& wanted,
+                                     const std::string& column) {
+    const auto it = group.columns.find(column);
+    if (it == group.columns.end()) return {};
+    const auto type = toArrowType(*wanted.fields()[static_cast<size_t>(wanted.fieldIndex(column))].type);
+    return {boundFor(it->second.min, *type), boundFor(it->second.max, *type), it->second.nullCount,
+            group.numRows};
+  }
+};
+
+// Null where the file may be passed over.
+SchemaPtr footerSchema(const Location& file, bool ignoreCorrupt) {
+  try {
+    return readParquetSchema(*file.fileSystem, file.path);
+  } catch (const Error& error) {
+    const std::string& condition = error.condition();
+    if (!condition.starts_with("FAILED_READ_FILE") && !condition.starts_with("INVALID_SCHEMA")) throw;
+    const std::string uri = fileUri(*file.fileSystem, file.path);
+    if (ignoreCorrupt) {
+      logWarn("the file {} is passed over: {}", uri, error.text());
+      return nullptr;
+    }
+    throw Error("FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER",
+                "The schema of the file " + uri + " cannot be read: " + error.text(), {{"path", uri}})
+        .withCause(error);
+  }
+}
+
+bool isSet(const ReadDefinition& read, std::string_view option, std::string_view setting) {
+  return read.options.getBool(read.options.has(option) ? option : setting, false);
+}
+
+// The first file's, or all files' together.
+SchemaPtr inferSchema(const ReadDefinition& read, const std::vector<Location>& files) {
+  const bool merge = isSet(read, "mergeSchema", "spark.sql.parquet.mergeSchema");
+  const bool ignoreCorrupt = isSet(read, "ignoreCorruptFiles", "spark.sql.files.ignoreCorruptFiles");
+  SchemaPtr merged;
+  for (const Location& file : files) {
+    const SchemaPtr schema = footerSchema(file, ignoreCorrupt);
+    if (!merge) return schema;
+    if (schema) merged = merged ? mergedSchema(merged, schema) : schema;
+  }
+  return merged;
+}
+
+}  // namespace
+
+FileFormatDefinition parquetFileFormat() {
+  FileFormatDefinition definition;
+  definition.name = "parquet";
+  definition.make = [](const ReadDefinition&, const SchemaPtr& dataSchema) {
+    toArrowSchema(*dataSchema);  // throws for types that cannot be read
+    return std::make_shared<const ParquetRecordFormat>();
+  };
+  definition.infer = inferSchema;
+  definition.hasRowIndex = true;
+  return definition;
+}
+
+}  // namespace thalweg
