@@ -189,6 +189,7 @@ void Session::writeTo(const proto::WriteOperationV2& operation, StatementSession
   TableWrite write{sql::parseTableName(operation.table_name()), session.resolve(operation.input()), {}, false};
   for (const auto& [name, value] : operation.options()) write.options.set(name, value);
   if (operation.with_schema_evolution()) write.options.set("mergeSchema", "true");
+  write.clusterBy = clusteringOf(operation);
   using Mode = proto::WriteOperationV2;
   switch (operation.mode()) {
     case Mode::MODE_APPEND: return writeByName(write, session);
@@ -214,7 +215,7 @@ void Session::writeTo(const proto::WriteOperationV2& operation, StatementSession
     if (!column.has_unresolved_attribute()) throw unsupported("partitionedBy() an expression that is no column");
     table.partitionedBy.push_back(parseAttributeName(column.unresolved_attribute().unparsed_identifier()).back());
   }
-  table.clusterBy = clusteringOf(operation);
+  table.clusterBy = write.clusterBy;
   table.orReplace = operation.mode() == Mode::MODE_CREATE_OR_REPLACE;
   table.mustExist = operation.mode() == Mode::MODE_REPLACE;
   createTable(table, session);
