@@ -23,7 +23,8 @@ using FileSink = std::function<void(const FileFields&)>;
 // Delivers the checkpoint's actions in file order, adds and removes of Parquet files to `files` and all else
 // to `actions`; columns that no action has are not read. Statistics come as JSON text, built from
 // `stats_parsed` where the checkpoint has only that. Memory: a batch of rows. Throws Error where a file is
-// missing, damaged or lacks what an action needs; some actions may have been delivered by then.
+// missing, damaged or lacks what an action needs, or where a V2 checkpoint is cut off or its sidecars have
+// not as many actions as it says; some actions may have been delivered by then.
 void readCheckpoint(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
                     const ActionSink& actions, const FileSink& files);
 

@@ -78,8 +78,9 @@ class ListingBuilder {
   std::map<std::pair<int64_t, int32_t>, std::map<int32_t, FileInfo>> parts_;
 };
 
-// A listing that runs while commits are added may show one of them and not the one before it: commits from `first` on that
-// it left out are looked up by name. Only the newest can be missed so: the first that is not there ends the search.
+// A listing that runs while commits are added may show one of them and not the one before it: commits from
+// `first` on that it left out are looked up by name. Only the newest can be missed so: the first that is not
+// there ends the search.
 void fillGaps(FileSystem& fileSystem, const std::string& logPath, int64_t first,
               std::map<int64_t, FileInfo>& commits) {
   if (commits.empty()) return;
@@ -167,6 +168,15 @@ std::vector<FileInfo> listCommits(FileSystem& fileSystem, const std::string& log
   commits.reserve(listing.commits.size());
   for (auto& [version, file] : listing.commits) commits.push_back(std::move(file));
   return commits;
+}
+
+std::optional<std::string> readCommitText(FileSystem& fileSystem, const std::string& path) {
+  try {
+    return fileSystem.readAll(path);
+  } catch (const Error& error) {
+    if (error.condition() == "PATH_NOT_FOUND") return std::nullopt;
+    throw;
+  }
 }
 
 std::optional<int64_t> earliestRecreatableVersion(FileSystem& fileSystem, const std::string& logPath) {

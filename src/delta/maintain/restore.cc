@@ -70,7 +70,7 @@ void checkFilesExist(const Snapshot& wanted, const std::vector<AddFile>& files, 
                      const CancellationToken* cancellation) {
   constexpr size_t kFilesPerTask = 256;
   constexpr size_t kMaxShown = 100;
-  const TableLayoutPtr layout = makeTableLayout(wanted.table(), wanted.metadata(), wanted.schema());
+  const TableLayoutPtr layout = makeTableLayout(wanted);
   std::mutex mutex;
   std::set<std::string> missing;
   runTasks(static_cast<int>((files.size() + kFilesPerTask - 1) / kFilesPerTask), [&](int task) {

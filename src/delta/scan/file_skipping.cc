@@ -108,15 +108,17 @@ std::vector<FileFilter::Bound> FileFilter::bindAll(std::vector<ColumnPredicate> 
 
 FileFilter::FileFilter(const Schema& schema, const Schema& physical,
                        const std::vector<std::string>& partitionColumns,
-                       std::vector<ColumnPredicate> predicates)
-    : predicates_(bindAll(std::move(predicates), {schema, physical, partitionColumns})) {}
+                       std::vector<ColumnPredicate> predicates, TimeZone zone)
+    : predicates_(bindAll(std::move(predicates), {schema, physical, partitionColumns})),
+      zone_(std::move(zone)) {}
 
 FileFilter::FileFilter(const TableLayout& layout, std::vector<ColumnPredicate> predicates)
-    : FileFilter(*layout.schema, *layout.physicalSchema, layout.partitionColumns, std::move(predicates)) {}
+    : FileFilter(*layout.schema, *layout.physicalSchema, layout.partitionColumns, std::move(predicates),
+                 layout.timeZone) {}
 
 class FileFilter::Judge {
  public:
-  explicit Judge(const AddFile& file) : file_(file) {}
+  Judge(const AddFile& file, const TimeZone& zone) : file_(file), zone_(zone) {}
 
   bool mayMatch(const std::vector<Bound>& all) {
     return std::all_of(all.begin(), all.end(), [&](const Bound& bound) {
@@ -132,7 +134,7 @@ class FileFilter::Judge {
     const ColumnPredicate::Op op = bound.predicate.op;
     const auto it = file_.partitionValues.find(bound.physicalName);
     const auto text = it == file_.partitionValues.end() ? std::nullopt : it->second;
-    const auto value = parsePartitionValue(text, *bound.type, bound.predicate.column);
+    const auto value = parsePartitionValue(text, *bound.type, bound.predicate.column, zone_);
     if (isNullTest(op)) return value->is_valid == (op == ColumnPredicate::Op::IsNotNull);
     if (!value->is_valid) return false;
     const OrderedValue exact = orderedValue(*value);
@@ -151,11 +153,12 @@ class FileFilter::Judge {
   }
 
   const AddFile& file_;
+  const TimeZone& zone_;
   std::optional<StatisticsView> statistics_;
 };
 
 bool FileFilter::mayMatch(const AddFile& file) const {
-  return Judge(file).mayMatch(predicates_);
+  return Judge(file, zone_).mayMatch(predicates_);
 }
 
 }  // namespace thalweg::delta

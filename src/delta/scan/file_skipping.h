@@ -9,15 +9,17 @@
 #include "delta/actions/actions.h"
 #include "delta/scan/table_layout.h"
 #include "types/data_type.h"
+#include "types/time_zone.h"
 
 namespace thalweg::delta {
 
 // Judges files for predicates of which all must hold. Immutable; any thread.
 class FileFilter {
  public:
-  // `physical` has the shape of `schema`; statistics and partition values are by its names.
+  // `physical` has the shape of `schema`; statistics and partition values are by its names. `zone` as of
+  // TableLayout.
   FileFilter(const Schema& schema, const Schema& physical, const std::vector<std::string>& partitionColumns,
-             std::vector<ColumnPredicate> predicates);
+             std::vector<ColumnPredicate> predicates, TimeZone zone = TimeZone());
 
   // Of a table with this layout.
   FileFilter(const TableLayout& layout, std::vector<ColumnPredicate> predicates);
@@ -39,6 +41,7 @@ class FileFilter {
   struct Columns;
   static std::vector<Bound> bindAll(std::vector<ColumnPredicate> predicates, const Columns& columns);
   std::vector<Bound> predicates_;
+  TimeZone zone_;
 };
 
 }  // namespace thalweg::delta
