@@ -6,6 +6,7 @@
 #include "delta/maintain/vacuum.h"
 #include "delta/modify/edits_for_tests.h"
 #include "delta/modify/table_edit.h"
+#include "delta/scan/vector_files.h"
 #include "storage/address_access.h"
 
 namespace thalweg::delta {
@@ -37,19 +38,30 @@ class ShallowCloneTest : public TableTest, public testing::WithParamInterface<bo
         open_(std::make_shared<OpenStore>(files_)) {
     append("a", {{1, "one"}, {2, "two"}});
     append("a", {{3, "three"}});
+    cloneTo("/clone");
+  }
+
+  // log_ is the clone's then.
+  void cloneTo(const std::string& path) {
     const SnapshotPtr source = original_->require();
-    log_ = std::make_shared<DeltaLog>(Location{open_, "/clone"}, clock_);
+    log_ = std::make_shared<DeltaLog>(Location{open_, path}, clock_);
     Transaction transaction(log_, nullptr);
     transaction.setProtocol(source->protocol());
     transaction.setMetadata(source->metadata());
     for (AddFile file : source->liveFiles()) {
       file.path = "memory:/t/" + file.path;
       file.dataChange = true;
+      if (file.deletionVector) {
+        const std::string vector = relativeVectorPath(file.deletionVector->pathOrInlineDv);
+        file.deletionVector->storageType = "p";
+        file.deletionVector->pathOrInlineDv = "memory:/t/" + vector;
+        vectors_.push_back("/t/" + vector);
+      }
       transaction.add(file);
     }
     transaction.setOperation({"CLONE", {}, {}, {}, {}});
     EXPECT_TRUE(std::holds_alternative<Committed>(transaction.commit()));
-    before_ = rows(original_->require());
+    before_ = rows(source);
   }
 
   // The original has its rows, and their files are there.
@@ -85,6 +97,7 @@ class ShallowCloneTest : public TableTest, public testing::WithParamInterface<bo
   std::shared_ptr<DeltaLog> original_;
   std::shared_ptr<OpenStore> open_;
   std::map<std::string, std::multiset<std::pair<int64_t, std::string>>> before_;
+  std::vector<std::string> vectors_;  // files of the original that the clone names
 };
 
 INSTANTIATE_TEST_SUITE_P(VectorsOrNot, ShallowCloneTest, testing::Bool());
@@ -121,6 +134,32 @@ TEST_P(ShallowCloneTest, AnEarlierVersionComesBack) {
   EXPECT_EQ(restoreTable(log_, request, runTasks, nullptr).numOfFilesAfterRestore, 2);
   EXPECT_EQ(numbers(), (std::set<int64_t>{1, 2, 3}));
   checkOriginal();
+}
+
+TEST_P(ShallowCloneTest, VectorsOfTheOtherTableAreReadAndStay) {
+  if (!GetParam()) GTEST_SKIP() << "there are none";
+  log_ = original_;
+  ASSERT_EQ(edit({1}, false), "committed");
+  cloneTo("/second");
+  ASSERT_EQ(vectors_.size(), 1u);
+  EXPECT_EQ(numbers(), (std::set<int64_t>{2, 3}));
+  EXPECT_EQ(edit({2}, false), "committed");
+  EXPECT_EQ(numbers(), (std::set<int64_t>{3}));
+  clock_.laterMs = 8LL * 24 * 3600 * 1000;
+  vacuumTable(log_, {}, nullptr);
+  RestoreRequest request;
+  request.version = 0;
+  restoreTable(log_, request, runTasks, nullptr);
+  EXPECT_EQ(numbers(), (std::set<int64_t>{2, 3}));
+  checkOriginal();
+  ASSERT_EQ(edit({2, 3}, false), "committed");
+  files_->remove(vectors_[0]);
+  try {
+    restoreTable(log_, request, runTasks, nullptr);
+    FAIL() << "a file whose vector is gone is not there";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.condition(), "DELTA_FILE_NOT_FOUND");
+  }
 }
 
 // VACUUM takes what lies in the table's own folder and nothing else, however old.
