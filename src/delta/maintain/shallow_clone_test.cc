@@ -165,8 +165,7 @@ TEST_P(ShallowCloneTest, VectorsOfTheOtherTableAreReadAndStay) {
 // VACUUM takes what lies in the table's own folder and nothing else, however old.
 TEST_P(ShallowCloneTest, VacuumLeavesTheOtherTablesFiles) {
   EXPECT_EQ(edit({1, 2, 3}, false), "committed");
-  append("a", {{9, "nine"}});
-  const AddFile own = log_->require()->liveFiles().back();
+  const AddFile own = append("a", {{9, "nine"}});
   removeOwn(own);
   clock_.laterMs = 30LL * 24 * 3600 * 1000;
   for (const bool lite : {true, false}) {
