@@ -18,7 +18,7 @@ namespace {
 int64_t countRows(const EditedTable& table, const ExpressionPtr& condition, CommandSession& session) {
   const delta::Snapshot& snapshot = *table.snapshot;
   const TableCondition matches(snapshot, table.columns, condition, session.batchContext());
-  const auto layout = delta::makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema());
+  const auto layout = delta::makeTableLayout(snapshot, session.batchContext().timeZone);
   delta::DataFileReadOptions options;
   options.columns = matches.columns();
   options.cancellation = &session.cancellation();

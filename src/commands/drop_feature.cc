@@ -130,7 +130,9 @@ void commitDowngrade(const RemovableFeature& feature, const DroppedFrom& table, 
 bool usesInCommits(const RemovableFeature& feature, const delta::Snapshot& snapshot) {
   FileSystem& fileSystem = *snapshot.table().fileSystem;
   for (const FileInfo& commit : delta::listCommits(fileSystem, snapshot.logPath())) {
-    for (const delta::Action& action : delta::readActions(fileSystem.readAll(commit.path), commit.path)) {
+    const auto text = delta::readCommitText(fileSystem, commit.path);
+    if (!text) continue;
+    for (const delta::Action& action : delta::readActions(*text, commit.path)) {
       if (feature.isUsedBy(action)) return true;
     }
   }

@@ -28,7 +28,7 @@ class EditRun {
 
   delta::EditMetrics run() {
     const auto start = std::chrono::steady_clock::now();
-    delta::RowEdit edit{nullptr, plan_.change};
+    delta::RowEdit edit{nullptr, plan_.change, session_.batchContext().timeZone};
     if (plan_.condition) {
       edit.condition = std::make_shared<TableCondition>(*table_.snapshot, table_.columns, plan_.condition,
                                                         session_.batchContext());

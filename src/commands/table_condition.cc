@@ -74,7 +74,7 @@ TableCondition::TableCondition(const delta::Snapshot& snapshot, const std::vecto
                               : bound;
   }
   filter_ = std::make_unique<delta::FileFilter>(*snapshot.schema(), *physical, snapshot.partitionColumns(),
-                                                columnPredicates(folded));
+                                                columnPredicates(folded), batch_.timeZone);
 }
 
 bool TableCondition::mayMatch(const delta::AddFile& file) {
@@ -97,7 +97,7 @@ bool TableCondition::partitionMatches(const delta::PartitionValues& values) {
   for (const PartitionColumn& column : partitionColumns_) {
     const auto value = values.find(column.physicalName);
     const auto scalar = delta::parsePartitionValue(value == values.end() ? std::nullopt : value->second,
-                                                   *column.field.type, column.field.name);
+                                                   *column.field.type, column.field.name, batch_.timeZone);
     row.push_back(valueOrThrow(arrow::MakeArrayFromScalar(*scalar, 1)));
     fields.push_back(column.field);
   }

@@ -57,7 +57,7 @@ class Rewrite {
  public:
   Rewrite(const delta::SnapshotPtr& snapshot, const delta::Metadata& metadata,
           const CancellationToken& cancellation)
-      : readLayout_(delta::makeTableLayout(snapshot->table(), snapshot->metadata(), snapshot->schema())),
+      : readLayout_(delta::makeTableLayout(*snapshot)),
         from_(delta::makeDataFileLayout(snapshot->table(), snapshot->metadata(), snapshot->protocol())),
         to_(delta::movedRowsLayout(snapshot->table(), metadata, snapshot->protocol())) {
     options_.cancellation = &cancellation;

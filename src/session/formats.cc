@@ -66,6 +66,7 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs, TaskPool& poo
     DeltaWriteEngine made;
     made.expressions = makeSqlEvaluator(write.timeZone, write.ansi, write.replaced);
     made.cancellation = write.cancellation;
+    made.timeZone = TimeZone::parse(write.timeZone);
     made.numTasks = pool.numSlots();
     made.runTasks = [&pool](int count, const std::function<void(int)>& task) { pool.runAll(count, task); };
     return made;
@@ -75,10 +76,9 @@ FormatProvider deltaFormat(const std::shared_ptr<DeltaLogs>& logs, TaskPool& poo
   format.openTable = [logs](const ReadDefinition& read, const FileSystemRegistry& files) -> std::shared_ptr<Table> {
     refuseUserSchema(read, "delta");
     const DeltaAddress address = parseDeltaAddress(onlyPath(read, "delta"));
-    auto resolve = [&files](std::string_view uri) { return files.resolve(uri); };
     const auto log = logs->get(files.resolve(address.path));
-    if (readsChangeFeed(read.options)) return openChangeFeed(log, address, read.options, read.timeZone, resolve);
-    return openDeltaTable(log, address, read.options, read.timeZone, resolve);
+    if (readsChangeFeed(read.options)) return openChangeFeed(log, address, read.options, read.timeZone);
+    return openDeltaTable(log, address, read.options, read.timeZone);
   };
   format.streamSchema = [logs](const ReadDefinition& read, const FileSystemRegistry& files) {
     auto resolve = [&files](std::string_view uri) { return files.resolve(uri); };

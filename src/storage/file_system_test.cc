@@ -13,6 +13,7 @@
 #include "common/error.h"
 #include "common/testing/condition_of.h"
 #include "common/uuid.h"
+#include "storage/address_access.h"
 #include "storage/fault_file_system.h"
 #include "storage/file_system.h"
 #include "storage/resolved_put.h"
@@ -169,9 +170,19 @@ TEST(LocalFileSystem, SaysThatTheDiskIsFull) {
   try {
     throwIfStorageFailed(status, "write", "/dev/full");
   } catch (const Error& error) {
-    EXPECT_EQ(error.text().find("Cannot write"), error.text().rfind("Cannot write")) << "said twice: " << error.text();
+    EXPECT_EQ(error.text().find("Cannot write"), error.text().rfind("Cannot write"))
+        << "said twice: " << error.text();
   }
   EXPECT_FALSE(out->Close().ok()) << "a stream that lost bytes must not close as whole";
+}
+
+// A device has no disk to sync to and says so.
+TEST(LocalFileSystem, AFileThatCannotBeSyncedIsNotWritten) {
+  const auto out = makeLocalFileSystem()->openOutput("/dev/null");
+  ASSERT_TRUE(out->Write("x", 1).ok());
+  const arrow::Status status = out->Close();
+  EXPECT_FALSE(status.ok()) << "what may not be durable must not close as whole";
+  EXPECT_NE(status.message().find("sync"), std::string::npos) << status.ToString();
 }
 
 TEST(LocalFileSystem, NeitherWaitsForAPipeNorReadsADevice) {
@@ -238,6 +249,15 @@ TEST(PathPolicy, AllowsOnlyWhatLiesBelowItsRoots) {
   EXPECT_EQ(conditionOf([&] { registry.resolve(folder.path() + "/rootless"); }), "PATH_NOT_ALLOWED");
   EXPECT_EQ(conditionOf([&] { registry.resolve(root + "/in/../../rootless"); }), "PATH_NOT_ALLOWED");
   EXPECT_EQ(conditionOf([&] { registry.resolve("file:" + root + "/%2e%2e/rootless"); }), "PATH_NOT_ALLOWED");
+  const auto store = registry.resolve(root).fileSystem;
+  auto* others = dynamic_cast<AddressAccess*>(store.get());
+  ASSERT_TRUE(others);
+  EXPECT_EQ(others->resolve("file:" + root + "/in%20").path, root + "/in ");
+  EXPECT_EQ(conditionOf([&] { others->resolve("file:" + folder.path() + "/rootless/f"); }),
+            "PATH_NOT_ALLOWED")
+      << "who was given a store goes nowhere by it that the registry would not";
+  EXPECT_EQ(conditionOf([&] { others->resolve("abfss://c@a.dfs.core.windows.net/t"); }),
+            "UNSUPPORTED_FEATURE.THALWEG");
 }
 
 TEST(PathPolicy, FollowsLinksBeforeItJudges) {

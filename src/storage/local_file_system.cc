@@ -10,8 +10,10 @@
 #include <arrow/io/file.h>
 
 #include "common/error.h"
+#include "storage/address_access.h"
 #include "storage/file_moves.h"
 #include "storage/folder_access.h"
+#include "storage/local_address.h"
 #include "storage/local_file_system.h"
 #include "storage/local_output_stream.h"
 #include "storage/storage_error.h"
@@ -49,8 +51,8 @@ class FileDescriptor {
   int descriptor_;
 };
 
-// A temporary file that goes away with its owner unless it was renamed. It lies in the same directory: a rename must not
-// cross file systems.
+// A temporary file that goes away with its owner unless it was renamed. It lies in the same directory: a
+// rename must not cross file systems.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& target) : path_(temporaryNameFor(target)) {}
@@ -121,14 +123,25 @@ int openRegularFile(const std::string& path) {
                                                         : EINVAL;
   if (failure == 0) return descriptor;
   ::close(descriptor);
-  throw storageError(failure, failure == EINVAL ? "open (it is a pipe, a socket or a device, not a file)" : "open", path);
+  throw storageError(
+      failure, failure == EINVAL ? "open (it is a pipe, a socket or a device, not a file)" : "open", path);
 }
 
-class LocalFileSystem : public FileSystem, public FolderAccess, public FileMoves {
+class LocalFileSystem : public FileSystem,
+                        public FolderAccess,
+                        public AddressAccess,
+                        public FileMoves,
+                        public std::enable_shared_from_this<LocalFileSystem> {
  public:
   explicit LocalFileSystem(PathPolicy policy) : policy_(std::move(policy)) {}
 
   std::string uriOf(std::string_view path) const override { return "file:" + encodeUriPath(path); }
+
+  Location resolve(std::string_view address) override {
+    std::string path = localPathOf(address);
+    policy_.check(path);
+    return {shared_from_this(), std::move(path)};
+  }
 
   std::optional<FileInfo> stat(const std::string& path) override {
     policy_.check(path);

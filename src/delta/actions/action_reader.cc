@@ -65,10 +65,18 @@ PartitionValues asPartitionValues(std::string_view field, dom::element value) {
   return values;
 }
 
+// Of numbers and flags among the values the text, as Spark's reader takes them.
 std::map<std::string, std::string> asStringMap(std::string_view field, dom::element value) {
   std::map<std::string, std::string> map;
   for (const auto [key, element] : asObject(field, value)) {
-    map.insert_or_assign(std::string(key), element.is_null() ? std::string() : asString(field, element));
+    const bool isPlain = element.is_bool() || element.is_number();
+    std::string text;
+    if (isPlain) {
+      text = simdjson::minify(element);
+    } else if (!element.is_null()) {
+      text = asString(field, element);
+    }
+    map.insert_or_assign(std::string(key), std::move(text));
   }
   return map;
 }
@@ -295,8 +303,28 @@ Sidecar readSidecar(const dom::object& object) {
   return sidecar;
 }
 
-void readAction(std::string_view name, dom::element value, const ActionSink& sink,
-                const SidecarSink& sidecars) {
+CheckpointMetadata readCheckpointMetadata(const dom::object& object) {
+  CheckpointMetadata metadata;
+  for (const auto [key, value] : object) {
+    if (value.is_null()) continue;
+    if (key == "version") {
+      metadata.version = asLong(key, value);
+    } else if (key == "tags") {
+      metadata.tags = asStringMap(key, value);
+    }
+  }
+  return metadata;
+}
+
+// Where what a line holds goes.
+struct LineSinks {
+  const ActionSink& actions;
+  const SidecarSink& sidecars;
+  const CheckpointMetadataSink& checkpoints;
+};
+
+void readAction(std::string_view name, dom::element value, const LineSinks& sinks) {
+  const ActionSink& sink = sinks.actions;
   if (value.is_null()) return;
   if (name == "add") {
     sink(readAdd(asObject(name, value)));
@@ -314,8 +342,10 @@ void readAction(std::string_view name, dom::element value, const ActionSink& sin
     sink(readDomain(asObject(name, value)));
   } else if (name == "commitInfo") {
     sink(CommitInfo{simdjson::minify(value)});
-  } else if (name == "sidecar" && sidecars) {
-    sidecars(readSidecar(asObject(name, value)));
+  } else if (name == "sidecar" && sinks.sidecars) {
+    sinks.sidecars(readSidecar(asObject(name, value)));
+  } else if (name == "checkpointMetadata" && sinks.checkpoints) {
+    sinks.checkpoints(readCheckpointMetadata(asObject(name, value)));
   }
 }
 
@@ -353,19 +383,18 @@ size_t endOfAction(std::string_view text, size_t begin) {
   return endOfObject(text, begin);
 }
 
-void readLine(dom::parser& parser, std::string_view line, const ActionSink& sink,
-              const SidecarSink& sidecars) {
+void readLine(dom::parser& parser, std::string_view line, const LineSinks& sinks) {
   dom::element root;
   if (const auto error = parser.parse(line.data(), line.size(), false).get(root)) {
     throw Malformed{"it is not JSON (" + std::string(simdjson::error_message(error)) + ")"};
   }
-  for (const auto [name, value] : asObject("the line", root)) readAction(name, value, sink, sidecars);
+  for (const auto [name, value] : asObject("the line", root)) readAction(name, value, sinks);
 }
 
 }  // namespace
 
 void readActions(std::string_view text, std::string_view source, const ActionSink& sink,
-                 const SidecarSink& sidecars) {
+                 const SidecarSink& sidecars, const CheckpointMetadataSink& checkpoints) {
   // One copy with the parser's padding behind it serves all lines.
   std::string padded;
   padded.reserve(text.size() + simdjson::SIMDJSON_PADDING);
@@ -383,7 +412,7 @@ void readActions(std::string_view text, std::string_view source, const ActionSin
     ++number;
     if (isBlank(line)) continue;
     try {
-      readLine(parser, line, sink, sidecars);
+      readLine(parser, line, {sink, sidecars, checkpoints});
     } catch (const Malformed& problem) {
       throw Error("DELTA_STATE_RECOVER_ERROR",
                   "Line " + std::to_string(number) + " of the Delta log file " + std::string(source) +

@@ -78,6 +78,47 @@ TEST(ActionReader, NullIsAbsent) {
   EXPECT_TRUE(readActions(R"({"add":null,"txn":null})", "test").empty());
 }
 
+// Statistics of many columns, and deletion vectors in line, make them.
+TEST(ActionReader, ALineMayBeAsLongAsItWants) {
+  const std::string stats(20 << 20, 'x');
+  const std::string text =
+      R"({"add":{"path":"a","partitionValues":{},"size":1,"modificationTime":1,"dataChange":true,)"
+      R"("stats":")" +
+      stats +
+      R"("}})"
+      "\n"
+      R"({"txn":{"appId":"q","version":1}})"
+      "\n";
+  const auto actions = readActions(text, "f");
+  ASSERT_EQ(actions.size(), 2u);
+  EXPECT_EQ(std::get<AddFile>(actions[0]).stats, stats);
+  EXPECT_EQ(std::get<SetTransaction>(actions[1]).appId, "q");
+}
+
+// As Jackson does for Spark: a writer who logs numbers and flags as such means their texts.
+TEST(ActionReader, PropertiesThatAreNoTextsAreReadAsTheirTexts) {
+  const auto metadata = std::get<Metadata>(
+      readActions(R"({"metaData":{"id":"m","schemaString":"{}","partitionColumns":[],"configuration":)"
+                  R"({"a":true,"b":10,"c":-1.5,"d":false,"e":null,"f":"x","g":18446744073709551615}}})",
+                  "f")
+          .at(0));
+  EXPECT_EQ(metadata.configuration, (std::map<std::string, std::string>{{"a", "true"},
+                                                                        {"b", "10"},
+                                                                        {"c", "-1.5"},
+                                                                        {"d", "false"},
+                                                                        {"e", ""},
+                                                                        {"f", "x"},
+                                                                        {"g", "18446744073709551615"}}));
+  for (const char* value : {"[1]", "{}"}) {
+    EXPECT_THROW(
+        readActions(std::string(R"({"metaData":{"id":"m","schemaString":"{}","partitionColumns":[],)") +
+                        R"("configuration":{"a":)" + value + "}}}",
+                    "f"),
+        Error)
+        << value;
+  }
+}
+
 TEST(ActionReader, NamesFileAndLineOfWhatItCannotRead) {
   const auto messageOf = [](const std::string& text) -> std::string {
     try {

@@ -16,7 +16,9 @@ AddFile fileOf(const AddCdcFile& change) {
 }
 
 AddFile fileOf(const RemoveFile& remove, bool partitioned) {
-  if (partitioned && !remove.partitionValues) {
+  // Old writers logged an empty map, or none.
+  const bool saysPartition = remove.partitionValues && !remove.partitionValues->empty();
+  if (partitioned && !saysPartition) {
     throw Error("DELTA_REMOVE_FILE_CDC_MISSING_EXTENDED_METADATA",
                 "The log does not say which partition the removed file " + remove.path +
                     " was of (an old writer's commit), so what left with it cannot be read as changes.",

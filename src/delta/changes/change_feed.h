@@ -32,7 +32,7 @@ struct ChangedFile {
 // The commit's change files where it has them, else its adds as inserts and its removes as deletes, a path
 // that has both by the difference of the two vectors. `files` are some or all of the commit's.
 // Throws Error DELTA_REMOVE_FILE_CDC_MISSING_EXTENDED_METADATA where a remove of a partitioned table does not
-// say which partition it was of.
+// say which partition it was of (no partition values, or an empty map).
 std::vector<ChangedFile> changedFiles(const CommitChanges& commit, const std::vector<FileAction>& files,
                                       int64_t timestampMs, bool partitioned);
 

@@ -26,6 +26,18 @@ namespace {
        {"key", std::string(kEnableChangeDataFeed)}});
 }
 
+[[noreturn]] void throwGone(const Snapshot& reading, int64_t version, const ChangeRange& range) {
+  throw Error(
+      "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
+      fmt::format("The changes of versions {} to {} of the Delta table {} cannot be read: the log has no "
+                  "commit of version {} any more. Read from a version on after which all commits are there "
+                  "(and consider a longer delta.logRetentionDuration).",
+                  range.first, range.last, reading.table().uri(), version),
+      {{"startVersion", std::to_string(version)},
+       {"earliestVersion", std::to_string(version + 1)},
+       {"option", ""}});
+}
+
 // Whether rows of a version with this metadata can be read with the reader's schema.
 void checkSchema(const Snapshot& reading, const Metadata& metadata, int64_t version, const ChangeRange& range,
                  const char* condition) {
@@ -69,15 +81,18 @@ std::vector<ChangedFile> readChanges(DeltaLog& log, const ChangeRange& range, co
     times.emplace(time.version, time.timestampMs);
   const bool partitioned = !reading.partitionColumns().empty();
   std::vector<ChangedFile> changed;
-  for (const auto& [version, fileTimeMs] : times) {
+  for (int64_t version = range.first; version <= range.last; ++version) {
+    // A listing may leave out a commit that is there, and show one that goes before it is read.
     const auto commit = readCommitChanges(files, log.logPath(), version);
-    if (!commit) continue;
+    if (!commit) throwGone(reading, version, range);
     if (commit->metadata && !tableFlag(*commit->metadata, kEnableChangeDataFeed))
       throwNotKept(reading, version, range);
     if (commit->metadata && version > range.first)
       checkSchema(reading, *commit->metadata, version, range,
                   "DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE");
     if (commit->knownToChangeNothing && !commit->hasChangeFiles()) continue;
+    const auto listed = times.find(version);
+    const int64_t fileTimeMs = listed == times.end() ? commit->fileTimeMs : listed->second;
     const int64_t timeMs = commit->inCommitTimestampMs.value_or(fileTimeMs);
     auto here = changedFiles(*commit, commit->files, timeMs, partitioned);
     std::move(here.begin(), here.end(), std::back_inserter(changed));

@@ -19,11 +19,11 @@ struct ChangeRange {
 // The metadata of a version without building it where its checksum has it. Throws as DeltaLog::snapshotAt.
 Metadata metadataAt(DeltaLog& log, int64_t version);
 
-// What the commits of the range changed, oldest first, for a reader with the schema of `reading`; versions
-// that the log does not have are passed over. Throws Error DELTA_MISSING_CHANGE_DATA where the feed was not
-// kept all along, DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE and
-// DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA where rows of the range do not fit the schema, and as
-// changedFiles.
+// What the commits of the range changed, oldest first, for a reader with the schema of `reading`. Throws
+// Error DELTA_MISSING_FILES_UNEXPECTED_VERSION where the log has no commit of a version in the range,
+// DELTA_MISSING_CHANGE_DATA where the feed was not kept all along,
+// DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_SCHEMA_CHANGE and DELTA_CHANGE_DATA_FEED_INCOMPATIBLE_DATA_SCHEMA where
+// rows of the range do not fit the schema, and as changedFiles.
 std::vector<ChangedFile> readChanges(DeltaLog& log, const ChangeRange& range, const Snapshot& reading);
 
 }  // namespace thalweg::delta

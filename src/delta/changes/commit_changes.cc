@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "delta/actions/action_reader.h"
 #include "delta/log/log_files.h"
+#include "delta/log/log_segment.h"
 
 namespace thalweg::delta {
 namespace {
@@ -82,12 +83,14 @@ std::optional<CommitChanges> readCommitChanges(FileSystem& fileSystem, const std
   const std::string path = logPath + "/" + commitFileName(version);
   const auto file = fileSystem.stat(path);
   if (!file) return std::nullopt;
+  const auto text = readCommitText(fileSystem, path);
+  if (!text) return std::nullopt;
   CommitChanges changes;
   changes.version = version;
   changes.fileTimeMs = file->modificationTimeMs;
   changes.sizeBytes = file->sizeBytes;
   bool hasInfo = false;
-  readActions(fileSystem.readAll(path), path, [&](Action&& action) {
+  readActions(*text, path, [&](Action&& action) {
     if (auto* add = std::get_if<AddFile>(&action)) {
       if (!add->dataChange) return;
       add->stats.reset();

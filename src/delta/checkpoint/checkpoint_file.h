@@ -13,12 +13,6 @@
 
 namespace thalweg::delta {
 
-// What a V2 checkpoint says of itself.
-struct CheckpointMetadata {
-  int64_t version = 0;
-  std::map<std::string, std::string> tags;
-};
-
 // A row an action, its struct set and all others null. Used by one thread. Memory: one row group, and with
 // AtClose the compressed file. Failures throw Error STORAGE_FAILURE naming the path.
 class CheckpointFile {

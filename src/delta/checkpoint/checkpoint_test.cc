@@ -224,6 +224,73 @@ TEST_F(CheckpointTest, TheTopLevelIsParquetWhereAsked) {
   expectFiles(*loadedFromCheckpoint(), {"a", "b"});
 }
 
+// Of a top level in lines, every beginning parses. Which lines are missing depends on its writer's order.
+TEST_F(CheckpointTest, ATopLevelThatEndsBetweenLinesIsPassedOver) {
+  log_->setCheckpointSettings({.partSize = 2});
+  create({{"delta.checkpointPolicy", "v2"}, {"delta.enableDeletionVectors", "true"}}, 5);
+  for (const char* name : {"a", "b", "c", "d", "e"}) append(name);
+  const std::string path = kLog + checkpointNames(5).at(0);
+  std::vector<std::string> ours;
+  std::istringstream text(files_->readAll(path));
+  for (std::string line; std::getline(text, line);) ours.push_back(line + "\n");
+  ASSERT_EQ(ours.size(), 6u);
+  const std::vector<std::string> sidecarsLast = {ours[4], ours[5], ours[0], ours[1], ours[2], ours[3]};
+  const std::vector<std::string> metadataLast = {ours[4], ours[5], ours[1], ours[2], ours[3], ours[0]};
+  for (const auto& lines : {ours, sidecarsLast, metadataLast}) {
+    std::string beginning;
+    for (const std::string& line : lines) {
+      files_->writeAtomically(path, beginning);
+      SCOPED_TRACE(beginning);
+      const SnapshotPtr loaded = loadSnapshot(log_->table());
+      EXPECT_FALSE(loaded->checkpointVersion());
+      expectFiles(*loaded, {"a", "b", "c", "d", "e"});
+      beginning += line;
+    }
+    files_->writeAtomically(path, beginning);
+    EXPECT_EQ(loadSnapshot(log_->table())->checkpointVersion(), 5);
+  }
+}
+
+// A sidecar that is gone, torn or another one's: the commits have what it had.
+TEST_F(CheckpointTest, ACheckpointWithoutItsSidecarsIsPassedOver) {
+  for (const bool parquet : {false, true}) {
+    SCOPED_TRACE(parquet);
+    files_ = makeMemoryFileSystem();
+    log_ = std::make_shared<DeltaLog>(Location{files_, "/t"});
+    log_->setCheckpointSettings({.partSize = 2, .parquetTopLevel = parquet});
+    create({{"delta.checkpointPolicy", "v2"}, {"delta.enableDeletionVectors", "true"}}, 3);
+    for (const char* name : {"a", "b", "c"}) append(name);
+    const auto sidecars = files_->list(std::string(kLog) + "_sidecars");
+    ASSERT_EQ(sidecars.size(), 2u);
+    const std::string first = files_->readAll(sidecars[0].path);
+    const auto damage = [&](const std::string& contents) {
+      files_->writeAtomically(sidecars[0].path, contents);
+      const SnapshotPtr loaded = loadSnapshot(log_->table());
+      EXPECT_FALSE(loaded->checkpointVersion());
+      expectFiles(*loaded, {"a", "b", "c"});
+    };
+    damage(first.substr(0, first.size() / 2));
+    damage("");
+    damage(files_->readAll(sidecars[1].path));
+    files_->remove(sidecars[0].path);
+    expectFiles(*loadSnapshot(log_->table()), {"a", "b", "c"});
+    files_->writeAtomically(sidecars[0].path, first);
+    EXPECT_EQ(loadSnapshot(log_->table())->checkpointVersion(), 3);
+  }
+}
+
+TEST_F(CheckpointTest, OneTornPartOfSeveralIsEnoughToPassThemOver) {
+  log_->setCheckpointSettings({.partSize = 2});
+  create({{"delta.enableDeletionVectors", "true"}}, 3);
+  for (const char* name : {"a", "b", "c"}) append(name);
+  const std::string part = kLog + partCheckpointFileName(3, 2, 2);
+  const std::string whole = files_->readAll(part);
+  files_->writeAtomically(part, whole.substr(0, whole.size() / 2));
+  const SnapshotPtr loaded = loadSnapshot(log_->table());
+  EXPECT_FALSE(loaded->checkpointVersion());
+  expectFiles(*loaded, {"a", "b", "c"});
+}
+
 TEST_F(CheckpointTest, AnEmptyTableHasNoSidecars) {
   create({{"delta.checkpointPolicy", "v2"}}, 1);
   setProperty("k", "v");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include "delta/commit/transaction.h"
 #include "delta/log/log_files.h"
 #include "delta/snapshot/table_features.h"
+#include "storage/temporary_names.h"
 
 namespace thalweg::delta {
 namespace {
@@ -145,6 +147,21 @@ TEST_F(LogCleanUpTest, ThePropertySwitchesItOff) {
           {"delta.enableExpiredLogCleanup", "false"}});
   appendDaily(10);
   EXPECT_EQ(versionsOf(LogFileKind::Commit), range(0, 10));
+}
+
+TEST_F(LogCleanUpTest, FilesOfWritersThatWereKilledGoWithIt) {
+  create({{"delta.checkpointInterval", "2"}});
+  appendDaily(1);
+  const fs::path old = temporaryNameFor(logFile(commitFileName(2)).string());
+  const fs::path young = temporaryNameFor(logFile(commitFileName(2)).string());
+  const fs::path foreign = logFile(".00000000000000000002.json.crc");
+  for (const fs::path& path : {old, young, foreign}) std::ofstream(path) << "x";
+  stampNewFiles();
+  setTime(young, clock_.nowMs + kDayMs - 1000);
+  appendDaily(1);
+  EXPECT_FALSE(fs::exists(old)) << "a day old";
+  EXPECT_TRUE(fs::exists(young)) << "its writer may live";
+  EXPECT_TRUE(fs::exists(foreign));
 }
 
 TEST_F(LogCleanUpTest, WithoutACheckpointNothingGoes) {

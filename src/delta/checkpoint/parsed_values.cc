@@ -159,9 +159,9 @@ struct ParsedPartitionWriter::Column {
     if (lastValue && same) return *lastValue;
     lastText = text ? std::optional<std::string>(*text) : std::nullopt;
     try {
-      lastValue = parsePartitionValue(lastText, *type, name);
+      lastValue = parsePartitionValue(lastText, *type, name, TimeZone());
     } catch (const Error&) {
-      lastValue = parsePartitionValue(std::nullopt, *type, name);
+      lastValue = parsePartitionValue(std::nullopt, *type, name, TimeZone());
     }
     return *lastValue;
   }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/fault_points.h"
+#include "common/testing/later_clock.h"
 #include "common/uuid.h"
 #include "delta/actions/action_reader.h"
 #include "delta/log/checkpoint_hint.h"
@@ -151,7 +152,27 @@ TEST_F(CommitTest, InCommitTimestampsRise) {
     const int64_t time = json::parse(line)["commitInfo"]["inCommitTimestamp"];
     EXPECT_GT(time, last) << "whatever the clock says";
     last = time;
+    const auto checksum = readChecksum(*memory_, "/t/_delta_log", version);
+    ASSERT_TRUE(checksum);
+    EXPECT_EQ(checksum->inCommitTimestamp, time) << "there where, and only where, they are on";
   }
+}
+
+// The newest one's time outlives its commit: its checksum has it.
+TEST_F(CommitTest, InCommitTimestampsRiseOverACheckpointWithoutItsCommit) {
+  LaterClock clock;
+  clock.laterMs = 3'600'000;
+  log_ = std::make_shared<DeltaLog>(Location{store_, "/t"}, clock);
+  create({{"delta.enableInCommitTimestamps", "true"}, {"delta.checkpointInterval", "2"}});
+  append(fileOf("a", "1"));
+  const int64_t last = append(fileOf("b", "1"))->timestampMs();
+  ASSERT_TRUE(exists(classicCheckpointFileName(2)));
+  for (int64_t version = 0; version <= 2; ++version)
+    memory_->remove("/t/_delta_log/" + commitFileName(version));
+  clock.laterMs = 0;
+  log_ = std::make_shared<DeltaLog>(Location{store_, "/t"}, clock);
+  EXPECT_EQ(log_->require()->timestampMs(), last);
+  EXPECT_GT(append(fileOf("c", "1"))->timestampMs(), last);
 }
 
 TEST_F(CommitTest, RowsOfATableThatTracksThemGetIds) {
@@ -306,6 +327,7 @@ TEST_F(CommitTest, ChecksumFollowsEachCommitAndEqualsReplay) {
   ASSERT_TRUE(checksum);
   EXPECT_EQ(checksum->numFiles, 2);
   EXPECT_EQ(checksum->tableSizeBytes, 200);
+  EXPECT_FALSE(checksum->inCommitTimestamp);
   EXPECT_EQ(checksum->txnId, json::parse(lines(2)[0])["commitInfo"]["txnId"].get<std::string>());
 }
 

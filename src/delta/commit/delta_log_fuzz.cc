@@ -55,7 +55,7 @@ std::vector<ColumnPredicate> predicatesOf(const Schema& schema) {
 }
 
 void scan(const Snapshot& snapshot) {
-  const TableLayoutPtr layout = makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema());
+  const TableLayoutPtr layout = makeTableLayout(snapshot);
   const FileFilter filter(*layout, predicatesOf(*layout->schema));
   for (const AddFile& file : snapshot.liveFiles()) {
     tryTo([&] { filter.mayMatch(file); });

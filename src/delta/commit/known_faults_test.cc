@@ -1,26 +1,23 @@
 // What users of other engines have reported of logs and writers, as cases for this one. Others of the kind
 // are in commit_test.cc (lost answers, deaths after a checkpoint), faults_test.cc (full disks, odd listings,
-// files whose close fails), log_test.cc (hints) and statements_test.cc.
+// files whose close fails), lost_log_files_test.cc (clean-ups under readers), log_test.cc (hints) and
+// statements_test.cc.
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <functional>
 #include <thread>
-#include <utility>
 
 #include <gtest/gtest.h>
 
-#include "common/error.h"
 #include "common/uuid.h"
 #include "delta/commit/transaction.h"
 #include "delta/log/log_files.h"
 #include "delta/checkpoint/checkpoint_writer.h"
 #include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
-#include "storage/fault_file_system.h"
 
 namespace thalweg::delta {
 namespace {
@@ -122,86 +119,6 @@ TEST_F(ManyWritersTest, EightProcessesOfAHundredCommitsOverwriteNothing) {
   checkAllThere(kWriters, kCommits);
   for (const auto& file : fs::directory_iterator(path_ / "_delta_log"))
     EXPECT_FALSE(file.path().filename().string().ends_with(".tmp")) << file.path() << " stayed behind";
-}
-
-// Does something when a file is first read whose path ends so.
-class ReadHook final : public FaultFileSystem {
- public:
-  using FaultFileSystem::FaultFileSystem;
-  std::string ending;
-  std::function<void()> action;
-
-  std::string readAll(const std::string& path) override {
-    meet(path);
-    return FaultFileSystem::readAll(path);
-  }
-  std::shared_ptr<arrow::io::RandomAccessFile> openInput(const std::string& path) override {
-    meet(path);
-    return FaultFileSystem::openInput(path);
-  }
-
- private:
-  void meet(const std::string& path) {
-    if (action && path.ends_with(ending)) std::exchange(action, nullptr)();
-  }
-};
-
-class LostLogFilesTest : public testing::Test {
- protected:
-  LostLogFilesTest() {
-    create(log_, {{"delta.checkpointInterval", "4"}});
-    for (int i = 0; i < 6; ++i) EXPECT_TRUE(appendBatch(log_, "w", i));
-  }
-  std::string logFile(const std::string& name) const { return "/t/_delta_log/" + name; }
-
-  std::shared_ptr<FileSystem> files_ = makeMemoryFileSystem();
-  std::shared_ptr<ReadHook> store_ = std::make_shared<ReadHook>(files_);
-  std::shared_ptr<DeltaLog> log_ = std::make_shared<DeltaLog>(Location{store_, "/t"});
-};
-
-TEST_F(LostLogFilesTest, ACheckpointThatIsDeletedUnderARunningReaderIsDoneWithout) {
-  const SnapshotPtr before = log_->require();
-  files_->remove(logFile(classicCheckpointFileName(4)));
-  EXPECT_TRUE(appendBatch(std::make_shared<DeltaLog>(Location{files_, "/t"}), "w", 6))
-      << "by another process";
-  EXPECT_EQ(log_->require()->version(), 7) << "who runs";
-  EXPECT_EQ(loadSnapshot({store_, "/t"})->numFiles(), 7) << "who comes, though the hint names it";
-  EXPECT_EQ(log_->snapshotAt(5)->numFiles(), 5) << "who travels in time";
-  EXPECT_EQ(before->numFiles(), 6);
-}
-
-TEST_F(LostLogFilesTest, ACheckpointThatGoesBetweenListingAndReadingIsDoneWithout) {
-  store_->ending = classicCheckpointFileName(4);
-  store_->action = [&] { files_->remove(logFile(classicCheckpointFileName(4))); };
-  EXPECT_EQ(loadSnapshot({store_, "/t"})->numFiles(), 6);
-  EXPECT_FALSE(store_->action) << "it was about to be read";
-}
-
-// The log's owner writes a checkpoint and takes the commits before it, while a reader who listed them reads.
-TEST_F(LostLogFilesTest, AReaderWhoseCommitsAreCleanedUpListsOnceMore) {
-  files_->remove(logFile(classicCheckpointFileName(4)));
-  store_->ending = commitFileName(2);
-  store_->action = [&] {
-    writeCheckpoint(*loadSnapshot({files_, "/t"}, 5), systemClock());
-    for (int64_t version = 0; version < 5; ++version) files_->remove(logFile(commitFileName(version)));
-  };
-  const SnapshotPtr snapshot = loadSnapshot({store_, "/t"});
-  EXPECT_FALSE(store_->action);
-  EXPECT_EQ(snapshot->version(), 6);
-  EXPECT_EQ(snapshot->numFiles(), 6);
-  EXPECT_EQ(snapshot->checkpointVersion(), 5);
-}
-
-TEST_F(LostLogFilesTest, CommitsThatAreGoneForGoodAreNamed) {
-  files_->remove(logFile(classicCheckpointFileName(4)));
-  files_->remove(logFile(commitFileName(3)));
-  try {
-    loadSnapshot({store_, "/t"});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.condition(), "DELTA_VERSIONS_NOT_CONTIGUOUS");
-    EXPECT_NE(error.text().find(commitFileName(3)), std::string::npos) << error.text();
-  }
 }
 
 // As Spark 4.2 with Delta 4.4 has them, nested or not: another feature, or one without its name, keeps other

@@ -7,6 +7,7 @@
 #include "delta/checkpoint/log_clean_up.h"
 #include "delta/log/version_checksum.h"
 #include "delta/snapshot/table_features.h"
+#include "storage/temporary_names.h"
 
 namespace thalweg::delta {
 namespace {
@@ -24,6 +25,8 @@ void writeVersionChecksum(const Snapshot& snapshot) {
   checksum.txnId = snapshot.txnId();
   checksum.tableSizeBytes = snapshot.sizeInBytes();
   checksum.numFiles = snapshot.numFiles();
+  if (tableFlag(snapshot.metadata(), kEnableInCommitTimestamps))
+    checksum.inCommitTimestamp = snapshot.state().inCommitTimestampMs;
   if (snapshot.transactions().size() <= kMaxChecksumTransactions) {
     checksum.setTransactions = valuesOf(snapshot.transactions());
   }
@@ -52,6 +55,9 @@ void cleanUp(DeltaLog& log, const Snapshot& snapshot, const CheckpointReport& ch
   const int64_t cutoffMs =
       cleanUpCutoffMs(log.clock().nowMillis(), logRetentionMs(snapshot.metadata()), CleanUpGranularity::Day);
   if (!log.startCleanUp(cutoffMs)) return;
+  // Of writers that were killed before their commit had its name.
+  FileSystem& files = *snapshot.table().fileSystem;
+  removeAbandonedFiles(files, files.list(snapshot.logPath()), log.clock().nowMillis());
   const CleanUpReport report = cleanUpLog(snapshot, cutoffMs, &checkpoint);
   if (report.logFiles > 0) {
     logInfo("Removed {} expired log files and {} sidecars of {}", report.logFiles, report.sidecars,

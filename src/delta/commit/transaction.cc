@@ -16,6 +16,7 @@
 #include "delta/commit/post_commit.h"
 #include "delta/log/file_paths.h"
 #include "delta/log/log_files.h"
+#include "delta/log/log_segment.h"
 #include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 #include "storage/resolved_put.h"
@@ -306,14 +307,9 @@ std::variant<Transaction::Attempt, Error> Transaction::passWinners() {
   while (true) {
     const int64_t version = head_ ? head_->version() + 1 : 0;
     const std::string path = log_->logPath() + "/" + commitFileName(version);
-    std::string text;
-    try {
-      text = fileSystem.readAll(path);
-    } catch (const Error& error) {
-      if (error.condition() == "PATH_NOT_FOUND") return Attempt::Lost;
-      throw;
-    }
-    const std::vector<Action> winner = readActions(text, path);
+    const auto text = readCommitText(fileSystem, path);
+    if (!text) return Attempt::Lost;
+    const std::vector<Action> winner = readActions(*text, path);
     if (isOurs(winner)) {
       fileSystem.sync(path);
       return Attempt::Won;

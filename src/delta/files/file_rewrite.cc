@@ -7,9 +7,7 @@
 namespace thalweg::delta {
 
 FileRewrite::FileRewrite(const Snapshot& snapshot, const CancellationToken* cancellation)
-    : metadata_(snapshot.metadata()),
-      protocol_(snapshot.protocol()),
-      readLayout_(makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema())) {
+    : metadata_(snapshot.metadata()), protocol_(snapshot.protocol()), readLayout_(makeTableLayout(snapshot)) {
   options_.cancellation = cancellation;
   for (int i = 0; i < static_cast<int>(snapshot.schema()->fields().size()); ++i) {
     if (!readLayout_->isPartitionColumn(i)) options_.columns.push_back(i);

@@ -69,26 +69,52 @@ TEST(PartitionValues, HaveTheProtocolsTexts) {
                                                         {"1.0E10", doubleType()},
                                                         {"false", booleanType()},
                                                         {"x y", stringType()}}) {
-    EXPECT_EQ(text(parsePartitionValue(value, *type, "c"), type), value);
+    EXPECT_EQ(text(parsePartitionValue(value, *type, "c", TimeZone()), type), value);
   }
-  EXPECT_FALSE(parsePartitionValue(std::nullopt, *intType(), "c")->is_valid);
+  EXPECT_FALSE(parsePartitionValue(std::nullopt, *intType(), "c", TimeZone())->is_valid);
   // What stood in the log before the types of these columns were widened.
   EXPECT_EQ(canonicalPartitionValues(
                 {{"d", "1"}, {"c", "2.5"}, {"t", "2020-01-02"}, {"s", ""}},
-                parseSchemaDdl("d DOUBLE, c DECIMAL(10,3), t TIMESTAMP_NTZ, s STRING, n INT")->fields()),
+                parseSchemaDdl("d DOUBLE, c DECIMAL(10,3), t TIMESTAMP_NTZ, s STRING, n INT")->fields(),
+                TimeZone()),
             (PartitionValues{{"d", "1.0"},
                              {"c", "2.500"},
                              {"t", "2020-01-02 00:00:00"},
                              {"s", std::nullopt},
                              {"n", std::nullopt}}));
   // As Spark 4.2 with Delta 4.4 reads "": itself as string and binary, null as anything else.
-  EXPECT_FALSE(parsePartitionValue("", *intType(), "c")->is_valid);
-  EXPECT_FALSE(parsePartitionValue("", *timestampType(), "c")->is_valid);
-  EXPECT_EQ(parsePartitionValue("", *stringType(), "c")->ToString(), "");
-  EXPECT_TRUE(parsePartitionValue("", *stringType(), "c")->is_valid);
-  EXPECT_TRUE(parsePartitionValue("", *binaryType(), "c")->is_valid);
-  EXPECT_EQ(conditionOf([] { parsePartitionValue("12x", *intType(), "c"); }), "DELTA_STATE_RECOVER_ERROR");
-  EXPECT_EQ(conditionOf([] { parsePartitionValue("300", *byteType(), "c"); }), "DELTA_STATE_RECOVER_ERROR");
+  EXPECT_FALSE(parsePartitionValue("", *intType(), "c", TimeZone())->is_valid);
+  EXPECT_FALSE(parsePartitionValue("", *timestampType(), "c", TimeZone())->is_valid);
+  EXPECT_EQ(parsePartitionValue("", *stringType(), "c", TimeZone())->ToString(), "");
+  EXPECT_TRUE(parsePartitionValue("", *stringType(), "c", TimeZone())->is_valid);
+  EXPECT_TRUE(parsePartitionValue("", *binaryType(), "c", TimeZone())->is_valid);
+  EXPECT_EQ(conditionOf([] { parsePartitionValue("12x", *intType(), "c", TimeZone()); }),
+            "DELTA_STATE_RECOVER_ERROR");
+  EXPECT_EQ(conditionOf([] { parsePartitionValue("300", *byteType(), "c", TimeZone()); }),
+            "DELTA_STATE_RECOVER_ERROR");
+}
+
+// Asked of Spark 4.2 with Delta 4.4 in a session of Europe/Berlin: unix_micros of a partition column over
+// these texts of the log. 02:30 on the last Sunday of March is no time there, and in October it comes twice.
+TEST(PartitionValues, TimestampsWithoutAZoneAreOfTheSessions) {
+  const TimeZone berlin = TimeZone::parse("Europe/Berlin");
+  for (const auto& [text, micros] :
+       std::vector<std::pair<std::string, int64_t>>{{"2024-01-01 10:00:00", 1704099600000000},
+                                                    {"2024-01-01T09:00:00.000000Z", 1704099600000000},
+                                                    {"2024-01-01T10:00:00.000000Z", 1704103200000000},
+                                                    {"2024-07-01 10:00:00.5", 1719820800500000},
+                                                    {"2024-01-01 10:00:00+03:00", 1704092400000000},
+                                                    {"2024-03-31 02:30:00", 1711848600000000},
+                                                    {"2024-10-27 02:30:00", 1729989000000000}}) {
+    const auto value = parsePartitionValue(text, *timestampType(), "c", berlin);
+    EXPECT_EQ(static_cast<const arrow::TimestampScalar&>(*value).value, micros) << text;
+  }
+  const auto local = parsePartitionValue("2024-01-01 10:00:00", *timestampNtzType(), "c", berlin);
+  EXPECT_EQ(static_cast<const arrow::TimestampScalar&>(*local).value, 1704103200000000)
+      << "a wall clock stays one";
+  const std::vector<StructField> column = {{"t", timestampType()}};
+  EXPECT_EQ(canonicalPartitionValues({{"t", "2024-01-01 10:00:00"}}, column, berlin),
+            canonicalPartitionValues({{"t", "2024-01-01T09:00:00.000000Z"}}, column, berlin));
 }
 
 TEST(PartitionValues, MakeHivesFolders) {

@@ -16,9 +16,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const DataTypePtr types[] = {
       booleanType(), byteType(),      longType(),   floatType(),  doubleType(),      DataType::decimal(20, 3),
       dateType(),    timestampType(), stringType(), binaryType(), timestampNtzType()};
+  static const TimeZone zone = TimeZone::parse("Europe/Berlin");
   for (const DataTypePtr& type : types) {
     try {
-      delta::parsePartitionValue(text, *type, "c");
+      delta::parsePartitionValue(text, *type, "c", zone);
     } catch (const Error&) {
     }
   }

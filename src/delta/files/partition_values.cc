@@ -59,7 +59,8 @@ std::shared_ptr<arrow::Scalar> parseDecimal(const std::string& text, const DataT
   return std::make_shared<arrow::Decimal128Scalar>(*rescaled, toArrowType(type));
 }
 
-std::shared_ptr<arrow::Scalar> parseTyped(const std::string& text, const DataType& type) {
+std::shared_ptr<arrow::Scalar> parseTyped(const std::string& text, const DataType& type,
+                                          const TimeZone& zone) {
   switch (type.id()) {
     case TypeId::Boolean:
       if (text == "true" || text == "false") return std::make_shared<arrow::BooleanScalar>(text == "true");
@@ -86,7 +87,7 @@ std::shared_ptr<arrow::Scalar> parseTyped(const std::string& text, const DataTyp
       return scalarOf<arrow::Date32Scalar>(parseDateText(text));
     case TypeId::Timestamp:
     case TypeId::TimestampNtz: {
-      const auto micros = parseTimestampText(text);
+      const auto micros = parseTimestampText(text, type.id() == TypeId::Timestamp ? zone : TimeZone());
       return micros ? std::make_shared<arrow::TimestampScalar>(*micros, toArrowType(type)) : nullptr;
     }
     default:
@@ -152,11 +153,12 @@ std::optional<std::string> partitionValueText(const arrow::Array& array, int64_t
 }
 
 std::shared_ptr<arrow::Scalar> parsePartitionValue(const std::optional<std::string>& text,
-                                                   const DataType& type, std::string_view column) {
+                                                   const DataType& type, std::string_view column,
+                                                   const TimeZone& zone) {
   // Other writers put an empty string into the log, and Spark reads it as one; for any other type it is null.
   const bool mayBeEmpty = type.id() == TypeId::String || type.id() == TypeId::Binary;
   if (!text || (text->empty() && !mayBeEmpty)) return arrow::MakeNullScalar(toArrowType(type));
-  const auto value = parseTyped(*text, type);
+  const auto value = parseTyped(*text, type, zone);
   if (value) return value;
   throw Error(
       "DELTA_STATE_RECOVER_ERROR",
@@ -168,12 +170,12 @@ std::shared_ptr<arrow::Scalar> parsePartitionValue(const std::optional<std::stri
 }
 
 PartitionValues canonicalPartitionValues(const PartitionValues& values,
-                                         const std::vector<StructField>& columns) {
+                                         const std::vector<StructField>& columns, const TimeZone& zone) {
   PartitionValues canonical;
   for (const StructField& column : columns) {
     const auto text = values.find(column.name);
-    const auto value =
-        parsePartitionValue(text == values.end() ? std::nullopt : text->second, *column.type, column.name);
+    const auto value = parsePartitionValue(text == values.end() ? std::nullopt : text->second, *column.type,
+                                           column.name, zone);
     canonical[column.name] =
         partitionValueText(*valueOrThrow(arrow::MakeArrayFromScalar(*value, 1)), 0, *column.type);
   }

@@ -97,9 +97,9 @@ std::optional<int64_t> takeTime(std::string_view& text) {
   return (int64_t{*hours} * 3600 + *minutes * 60 + *seconds) * kMicrosPerSecond + micros;
 }
 
-// Nothing, "Z", or "±hh:mm"; microseconds to take away.
+// "Z" or "±hh:mm"; microseconds to take away.
 std::optional<int64_t> takeOffset(std::string_view& text) {
-  if (text.empty() || take(text, 'Z')) return 0;
+  if (take(text, 'Z')) return 0;
   const int64_t sign = text.front() == '-' ? -1 : 1;
   if (!take(text, '+') && !take(text, '-')) return std::nullopt;
   const auto hours = takeDigits(text, 2);
@@ -149,13 +149,14 @@ std::optional<std::string> timestampText(int64_t micros, char separator, int fra
   return text;
 }
 
-std::optional<int64_t> parseTimestampText(std::string_view text) {
+std::optional<int64_t> parseTimestampText(std::string_view text, const TimeZone& zone) {
   const auto days = takeDate(text);
   if (!days) return std::nullopt;
-  if (text.empty()) return *days * kMicrosPerDay;
+  if (text.empty()) return zone.toUtcMicros(*days * kMicrosPerDay);
   if (!take(text, ' ') && !take(text, 'T')) return std::nullopt;
   const auto ofDay = takeTime(text);
   if (!ofDay) return std::nullopt;
+  if (text.empty()) return zone.toUtcMicros(*days * kMicrosPerDay + *ofDay);
   const auto offset = takeOffset(text);
   if (!offset || !text.empty()) return std::nullopt;
   return *days * kMicrosPerDay + *ofDay - *offset;

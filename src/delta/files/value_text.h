@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "types/time_zone.h"
+
 namespace thalweg::delta {
 
 // Double.toString / Float.toString: "1.0", "1.0E10", "NaN", "-Infinity"; the shortest digits that read back
@@ -22,7 +24,7 @@ std::optional<int32_t> parseDateText(std::string_view text);
 std::optional<std::string> timestampText(int64_t micros, char separator, int fractionDigits);
 
 // "2024-01-01 10:00:00[.ffffff]" or with 'T', with nothing, "Z" or an offset ("+01:00") at its end. Texts
-// without an offset are UTC. Nothing where it does not parse.
-std::optional<int64_t> parseTimestampText(std::string_view text);
+// without an offset are of `zone`. Nothing where it does not parse.
+std::optional<int64_t> parseTimestampText(std::string_view text, const TimeZone& zone = TimeZone());
 
 }  // namespace thalweg::delta

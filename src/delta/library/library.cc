@@ -74,8 +74,7 @@ SnapshotPtr newestOf(DeltaLog& log) {
 class ScanReader final : public arrow::RecordBatchReader {
  public:
   ScanReader(SnapshotPtr snapshot, std::vector<int> columns)
-      : layout_(delta::makeTableLayout(snapshot->table(), snapshot->metadata(), snapshot->schema())),
-        files_(snapshot->liveFiles(delta::Statistics::LeftOut)) {
+      : layout_(delta::makeTableLayout(*snapshot)), files_(snapshot->liveFiles(delta::Statistics::LeftOut)) {
     options_.columns = std::move(columns);
     arrow::FieldVector fields;
     for (const int column : options_.columns)

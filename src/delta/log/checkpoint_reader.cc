@@ -18,7 +18,8 @@ namespace thalweg::delta {
 namespace {
 
 // Of all actions but adds and removes.
-const std::vector<std::string> kStateColumns = {"txn", "metaData", "protocol", "domainMetadata", "sidecar"};
+const std::vector<std::string> kStateColumns = {"txn",     "metaData",          "protocol", "domainMetadata",
+                                                "sidecar", "checkpointMetadata"};
 
 std::vector<std::string> membersOf(const std::string& column, std::initializer_list<const char*> members) {
   std::vector<std::string> paths;
@@ -275,10 +276,22 @@ void readSidecars(const arrow::RecordBatch& batch, const SidecarSink& sidecars) 
   }
 }
 
+void readCheckpointMetadata(const arrow::RecordBatch& batch, const CheckpointMetadataSink& checkpoints) {
+  if (!checkpoints) return;
+  const StructColumn column = columnOf(batch, "checkpointMetadata");
+  const LongColumn version = column.number("version");
+  const TextMapColumn tags = column.textMap("tags");
+  for (int64_t row = 0; row < batch.num_rows(); ++row) {
+    if (column.isNull(row) || !version.at(row)) continue;
+    checkpoints(CheckpointMetadata{*version.at(row), withoutNulls(tags.at(row))});
+  }
+}
+
 struct Sinks {
   ActionSink actions;
   FileSink files;
   SidecarSink sidecars;
+  CheckpointMetadataSink checkpoints = {};
 };
 
 class ParquetCheckpointFile {
@@ -336,6 +349,7 @@ class ParquetCheckpointFile {
     readTransactions(batch, sinks_.actions);
     readDomains(batch, sinks_.actions);
     readSidecars(batch, sinks_.sidecars);
+    readCheckpointMetadata(batch, sinks_.checkpoints);
     const AddColumn adds(columnOf(batch, "add"));
     const RemoveColumn removes(columnOf(batch, "remove"));
     for (int64_t row = 0; row < batch.num_rows(); ++row) {
@@ -387,7 +401,7 @@ void readTopLevel(FileSystem& fileSystem, const CheckpointFiles& checkpoint, con
                   const Read& read) {
   for (const FileInfo& file : checkpoint.files) {
     if (file.path.ends_with(".json")) {
-      readActions(fileSystem.readAll(file.path), file.path, sinks.actions, sinks.sidecars);
+      readActions(fileSystem.readAll(file.path), file.path, sinks.actions, sinks.sidecars, sinks.checkpoints);
     } else {
       readParquetFile(fileSystem, file.path, sinks,
                       [&](ParquetCheckpointFile& parquet) { read(parquet, file.sizeBytes); });
@@ -416,22 +430,48 @@ std::vector<Sidecar> sidecarsOf(FileSystem& fileSystem, const CheckpointFiles& c
   return sidecars;
 }
 
+// A top level of lines parses wherever it ends, and sidecars may be others than it was written with.
+void checkWhole(const CheckpointFiles& checkpoint, const std::optional<CheckpointMetadata>& metadata,
+                int64_t numSidecarActions) {
+  const std::string& path = checkpoint.files.front().path;
+  if (!metadata && path.ends_with(".json")) {
+    throw Error("DELTA_STATE_RECOVER_ERROR",
+                "The checkpoint " + path + " has no line checkpointMetadata: it is cut off.",
+                {{"operation", "checkpointMetadata"}, {"path", path}});
+  }
+  if (!metadata) return;
+  const auto wanted = metadata->tags.find("sidecarNumActions");
+  if (wanted == metadata->tags.end() || wanted->second == std::to_string(numSidecarActions)) return;
+  throw Error("DELTA_STATE_RECOVER_ERROR",
+              "The checkpoint " + path + " says that its sidecars have " + wanted->second +
+                  " actions, and they have " + std::to_string(numSidecarActions) + ".",
+              {{"operation", "sidecar"}, {"path", path}});
+}
+
 }  // namespace
 
 void readCheckpoint(const std::shared_ptr<FileSystem>& fileSystem, const std::string& logPath,
                     const CheckpointFiles& checkpoint, const ActionSink& actions, const FileSink& files,
                     int64_t laterStatisticsBytes) {
   std::vector<Sidecar> sidecars;
-  const Sinks sinks{actions, files, [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); }};
+  std::optional<CheckpointMetadata> metadata;
+  const Sinks sinks{actions, files, [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); },
+                    [&](CheckpointMetadata&& found) { metadata = std::move(found); }};
+  int64_t numSidecarActions = 0;
+  const FileSink countedFiles = [&](const FileFields& file) {
+    ++numSidecarActions;
+    files(file);
+  };
   const auto read = [&](ParquetCheckpointFile& file, int64_t sizeBytes) {
     if (sizeBytes < laterStatisticsBytes) return file.readAll();
     file.readAllButStatistics(fileSystem);
   };
   readTopLevel(*fileSystem, checkpoint, sinks, read);
   for (const Sidecar& sidecar : sidecars) {
-    readParquetFile(*fileSystem, sidecarPath(logPath, sidecar), {actions, files, {}},
+    readParquetFile(*fileSystem, sidecarPath(logPath, sidecar), {actions, countedFiles, {}},
                     [&](ParquetCheckpointFile& file) { read(file, sidecar.sizeInBytes); });
   }
+  checkWhole(checkpoint, metadata, numSidecarActions);
 }
 
 void readCheckpointState(FileSystem& fileSystem, const CheckpointFiles& checkpoint,

@@ -78,25 +78,33 @@ class ListingBuilder {
   std::map<std::pair<int64_t, int32_t>, std::map<int32_t, FileInfo>> parts_;
 };
 
-// A listing that runs while commits are added may show one of them and not the one before it: commits from `first` on that
-// it left out are looked up by name. Only the newest can be missed so: the first that is not there ends the search.
+// A listing may lag behind what was put, and one that runs while commits are added may show one of them and
+// not the one before it: commits from `first` to the newest one listed, or to the target where that is later,
+// are looked up by name where it left them out. Only the newest can be missed so: the first that is not there
+// ends the search.
 void fillGaps(FileSystem& fileSystem, const std::string& logPath, int64_t first,
-              std::map<int64_t, FileInfo>& commits) {
-  if (commits.empty()) return;
-  for (int64_t version = commits.rbegin()->first; version >= first; --version) {
-    if (commits.contains(version)) continue;
+              std::optional<int64_t> target, std::map<int64_t, FileInfo>& commits) {
+  const int64_t listed = commits.empty() ? first - 1 : commits.rbegin()->first;
+  const auto lookUp = [&](int64_t version) {
+    if (commits.contains(version)) return true;
     const auto file = fileSystem.stat(logPath + "/" + commitFileName(version));
-    if (!file) return;
-    commits.emplace(version, *file);
+    if (file) commits.emplace(version, *file);
+    return file.has_value();
+  };
+  for (int64_t version = target.value_or(listed); version > listed; --version) {
+    if (!lookUp(version)) break;
+  }
+  for (int64_t version = listed; version >= first; --version) {
+    if (!lookUp(version)) return;
   }
 }
 
 Listing listFrom(FileSystem& fileSystem, const std::string& logPath, int64_t version,
-                 const BadCheckpoints& bad) {
+                 const BadCheckpoints& bad, std::optional<int64_t> target = std::nullopt) {
   ListingBuilder builder(bad);
   for (const FileInfo& file : fileSystem.listFrom(logPath, firstNameOfVersion(version))) builder.add(file);
   Listing listing = std::move(builder).finish();
-  fillGaps(fileSystem, logPath, version, listing.commits);
+  fillGaps(fileSystem, logPath, version, target, listing.commits);
   return listing;
 }
 
@@ -152,11 +160,11 @@ std::optional<LogSegment> listLogSegment(FileSystem& fileSystem, const std::stri
                                          std::optional<int64_t> target, const BadCheckpoints& bad) {
   if (const auto hint = readCheckpointHint(fileSystem, logPath)) {
     if (!target || hint->version <= *target) {
-      Listing tail = listFrom(fileSystem, logPath, hint->version, bad);
+      Listing tail = listFrom(fileSystem, logPath, hint->version, bad, target);
       if (tail.checkpoints.contains(hint->version)) return chooseSegment(logPath, std::move(tail), target);
     }
   }
-  Listing all = listFrom(fileSystem, logPath, 0, bad);
+  Listing all = listFrom(fileSystem, logPath, 0, bad, target);
   if (all.empty()) return std::nullopt;
   return chooseSegment(logPath, std::move(all), target);
 }
@@ -167,6 +175,15 @@ std::vector<FileInfo> listCommits(FileSystem& fileSystem, const std::string& log
   commits.reserve(listing.commits.size());
   for (auto& [version, file] : listing.commits) commits.push_back(std::move(file));
   return commits;
+}
+
+std::optional<std::string> readCommitText(FileSystem& fileSystem, const std::string& path) {
+  try {
+    return fileSystem.readAll(path);
+  } catch (const Error& error) {
+    if (error.condition() == "PATH_NOT_FOUND") return std::nullopt;
+    throw;
+  }
 }
 
 std::optional<int64_t> earliestRecreatableVersion(FileSystem& fileSystem, const std::string& logPath) {

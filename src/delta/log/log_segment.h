@@ -43,6 +43,10 @@ std::optional<LogSegment> listLogSegment(FileSystem& fileSystem, const std::stri
 std::vector<FileInfo> listCommits(FileSystem& fileSystem, const std::string& logPath,
                                   int64_t fromVersion = 0);
 
+// The text of a commit's file; nothing where it is gone, as a clean-up of the log may take it after a listing
+// showed it.
+std::optional<std::string> readCommitText(FileSystem& fileSystem, const std::string& path);
+
 // The oldest version that can still be built from `logPath`'s files: 0 where commit 0 is there, else the
 // oldest complete checkpoint whose later commits are there. nullopt where there is none.
 std::optional<int64_t> earliestRecreatableVersion(FileSystem& fileSystem, const std::string& logPath);

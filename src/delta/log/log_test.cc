@@ -148,8 +148,18 @@ TEST(LogSegmentListing, ACommitThatTheListingLeftOutIsLookedUp) {
   ASSERT_EQ(segment->commits.size(), 4u);
   EXPECT_EQ(segment->commits[2].name(), v(2, "json"));
   EXPECT_EQ(listCommits(store, kLog, 2).size(), 2u);
-  HidingFileSystem afterCheckpoint(logOf({v(1, "checkpoint.parquet"), v(2, "json"), v(3, "json")}), v(2, "json"));
+  HidingFileSystem afterCheckpoint(logOf({v(1, "checkpoint.parquet"), v(2, "json"), v(3, "json")}),
+                                   v(2, "json"));
   EXPECT_EQ(listLogSegment(afterCheckpoint, kLog)->commits.size(), 2u);
+}
+
+TEST(LogSegmentListing, AVersionThatTheListingDoesNotShowYetIsLookedUp) {
+  HidingFileSystem store(logOf({v(0, "json"), v(1, "json"), v(2, "json")}), v(2, "json"));
+  EXPECT_EQ(listLogSegment(store, kLog)->version, 1);
+  const auto segment = listLogSegment(store, kLog, 2);
+  EXPECT_EQ(segment->version, 2);
+  EXPECT_EQ(segment->commits.size(), 3u);
+  EXPECT_EQ(conditionOf([&] { listLogSegment(store, kLog, 3); }), "DELTA_VERSION_NOT_FOUND");
 }
 
 TEST(LogSegmentListing, NamesTheFaultOfABrokenLog) {

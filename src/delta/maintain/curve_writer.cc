@@ -176,7 +176,7 @@ void readAll(const TableLayoutPtr& layout, const std::vector<AddFile>& files,
 
 std::vector<AddFile> writeAlongCurve(const Snapshot& snapshot, const std::vector<AddFile>& files,
                                      const CurveWriteOptions& options) {
-  const TableLayoutPtr readLayout = makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema());
+  const TableLayoutPtr readLayout = makeTableLayout(snapshot);
   const DataFileLayout writeLayout =
       movedRowsLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol());
   DataFileReadOptions read;

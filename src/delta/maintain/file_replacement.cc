@@ -50,7 +50,7 @@ FileReplacement::FileReplacement(std::shared_ptr<DeltaLog> log, SnapshotPtr snap
     : log_(std::move(log)),
       snapshot_(std::move(snapshot)),
       cancellation_(cancellation),
-      layout_(makeTableLayout(snapshot_->table(), snapshot_->metadata(), snapshot_->schema())) {}
+      layout_(makeTableLayout(*snapshot_)) {}
 
 // What was merged goes with its FileRewrite.
 FileReplacement::~FileReplacement() {

@@ -60,7 +60,10 @@ void ProtectedFiles::addCommits(const Snapshot& newest, int64_t cutoffMs) {
     // A commit's file is not older than the time that it gives its removals, but for clocks that differ.
     constexpr int64_t kClockSlackMs = 24LL * 3600 * 1000;
     if (commit.modificationTimeMs < cutoffMs - kClockSlackMs) continue;
-    readActions(fileSystem.readAll(commit.path), commit.path, [&](Action&& action) {
+    // No version that a commit leads to outlives it: what is cleaned up by now protects nothing.
+    const auto text = readCommitText(fileSystem, commit.path);
+    if (!text) continue;
+    readActions(*text, commit.path, [&](Action&& action) {
       if (const auto* change = std::get_if<AddCdcFile>(&action);
           change && commit.modificationTimeMs >= cutoffMs)
         addPath(change->path);

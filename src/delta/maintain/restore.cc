@@ -62,16 +62,19 @@ SnapshotPtr versionAt(DeltaLog& log, const Snapshot& newest, int64_t timestampMs
 bool isThere(const AddFile& file, const TableLayout& layout) {
   const Location place = locateFile(layout, file.path);
   if (!place.fileSystem->stat(place.path)) return false;
-  if (!file.deletionVector || file.deletionVector->storageType != "u") return true;
-  const std::string vector = relativeVectorPath(file.deletionVector->pathOrInlineDv);
-  return layout.table.fileSystem->stat(layout.table.path + "/" + vector).has_value();
+  if (!file.deletionVector || file.deletionVector->storageType == "i") return true;
+  const std::string& named = file.deletionVector->pathOrInlineDv;
+  const Location vector = file.deletionVector->storageType == "p"
+                              ? locateFile(layout, named)
+                              : layout.table.child(relativeVectorPath(named));
+  return vector.fileSystem->stat(vector.path).has_value();
 }
 
 void checkFilesExist(const Snapshot& wanted, const std::vector<AddFile>& files, const RunTasks& runTasks,
                      const CancellationToken* cancellation) {
   constexpr size_t kFilesPerTask = 256;
   constexpr size_t kMaxShown = 100;
-  const TableLayoutPtr layout = makeTableLayout(wanted.table(), wanted.metadata(), wanted.schema());
+  const TableLayoutPtr layout = makeTableLayout(wanted);
   std::mutex mutex;
   std::set<std::string> missing;
   runTasks(static_cast<int>((files.size() + kFilesPerTask - 1) / kFilesPerTask), [&](int task) {

@@ -13,7 +13,7 @@
 #include <arrow/api.h>
 #include <gtest/gtest.h>
 
-#include "common/clock.h"
+#include "common/testing/later_clock.h"
 #include "delta/commit/transaction.h"
 #include "delta/files/data_file_writer.h"
 #include "delta/files/deletion_vector_writer.h"
@@ -24,14 +24,6 @@
 #include "types/arrow_result.h"
 
 namespace thalweg::delta {
-
-// The real time, or as much later as a test says.
-class LaterClock final : public Clock {
- public:
-  int64_t laterMs = 0;
-  int64_t nowMicros() const override { return systemClock().nowMicros() + laterMs * 1000; }
-  std::chrono::steady_clock::time_point monotonic() const override { return systemClock().monotonic(); }
-};
 
 class TableTest : public testing::Test {
  protected:

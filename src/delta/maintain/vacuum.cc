@@ -178,22 +178,26 @@ class Vacuum {
     report->numDirectories = walk.numDirectories();
   }
 
+  [[noreturn]] static void throwCannotVacuumLite() {
+    throw Error(
+        "DELTA_CANNOT_VACUUM_LITE",
+        "The log no longer has all commits since the last vacuum, so that it cannot say which files were "
+        "removed. Run VACUUM without LITE.");
+  }
+
   // What the log says was removed since the last vacuum.
   void eachRemoved(VacuumReport* report, const CandidateVisitor& visit) {
     report->numDirectories = 1;
     const auto last = lastVacuumed();
-    if (firstCommit_.value_or(0) > last.value_or(-1) + 1) {
-      throw Error(
-          "DELTA_CANNOT_VACUUM_LITE",
-          "The log no longer has all commits since the last vacuum, so that it cannot say which files were "
-          "removed. Run VACUUM without LITE.");
-    }
+    if (firstCommit_.value_or(0) > last.value_or(-1) + 1) throwCannotVacuumLite();
     FileSystem& files = *snapshot_->table().fileSystem;
     std::set<std::string> seen;
     for (const FileInfo& commit : listCommits(files, snapshot_->logPath(), last.value_or(0))) {
       if (parseLogFileName(commit.name())->version > lastOldCommit_.value_or(-1)) break;
       if (cancellation_) cancellation_->throwIfCancelled();
-      readActions(files.readAll(commit.path), commit.path, [&](Action&& action) {
+      const auto text = readCommitText(files, commit.path);
+      if (!text) throwCannotVacuumLite();
+      readActions(*text, commit.path, [&](Action&& action) {
         if (const auto* change = std::get_if<AddCdcFile>(&action)) visitRemoved(change->path, &seen, visit);
         const auto* remove = std::get_if<RemoveFile>(&action);
         if (!remove || remove->deletionTimestamp.value_or(0) >= cutoffMs_) return;

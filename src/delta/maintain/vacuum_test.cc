@@ -6,6 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "delta/checkpoint/checkpoint_writer.h"
+#include "delta/commit/read_hook_for_tests.h"
+#include "delta/log/log_files.h"
 #include "delta/maintain/optimize.h"
 #include "delta/maintain/restore.h"
 #include "delta/maintain/table_for_tests.h"
@@ -193,6 +196,51 @@ TEST_F(VacuumTest, LiteTakesWhatTheLogSaysWasRemovedAndNothingElse) {
   files_->remove("/t/_delta_log/00000000000000000000.json");
   log_ = std::make_shared<DeltaLog>(Location{store_, "/t"}, clock_);
   EXPECT_EQ(conditionOfVacuum(), "DELTA_CANNOT_VACUUM_LITE");
+}
+
+// A clean-up of the log takes commits while they are read.
+class VacuumOverACleanUpTest : public VacuumTest {
+ protected:
+  VacuumOverACleanUpTest() {
+    removed_ = append("a", {{1, ""}});
+    append("a", {{2, ""}});
+    removeFile(removed_);
+    append("a", {{3, ""}});
+  }
+  // When the commit of `version` is about to be read, it and those before it go.
+  void cleanUpWhenReading(int64_t version) {
+    writeCheckpoint(*log_->require(), clock_);
+    const auto hook = std::make_shared<ReadHook>(files_);
+    log_ = std::make_shared<DeltaLog>(Location{hook, "/t"}, clock_);
+    log_->require();
+    hook->ending = commitFileName(version);
+    hook->action = [this, version] {
+      for (int64_t one = 0; one <= version; ++one) files_->remove("/t/_delta_log/" + commitFileName(one));
+      cleanedUp_ = true;
+    };
+  }
+
+  AddFile removed_;
+  bool cleanedUp_ = false;
+};
+
+TEST_F(VacuumOverACleanUpTest, LiteSaysThatItNeedsAllCommits) {
+  request_.lite = true;
+  clock_.laterMs = 8 * kDayMs;
+  cleanUpWhenReading(1);
+  EXPECT_EQ(conditionOfVacuum(), "DELTA_CANNOT_VACUUM_LITE");
+  EXPECT_TRUE(cleanedUp_);
+  EXPECT_TRUE(exists(removed_.path)) << "what its commits said is not known";
+}
+
+TEST_F(VacuumOverACleanUpTest, FullGoesByTheSnapshotAndTheCommitsThatAreLeft) {
+  setProperty("delta.enableChangeDataFeed", "true");
+  clock_.laterMs = 7 * kDayMs + 12 * kHourMs;
+  cleanUpWhenReading(5);
+  EXPECT_EQ(vacuum().numDeleted, 1);
+  EXPECT_TRUE(cleanedUp_);
+  EXPECT_FALSE(exists(removed_.path));
+  EXPECT_EQ(rows().at("a").size(), 2u);
 }
 
 TEST_F(VacuumTest, AFileNamedByAnotherWayToTheTableStays) {

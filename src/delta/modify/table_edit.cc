@@ -213,7 +213,7 @@ TableEdit::TableEdit(const Snapshot& snapshot, RowEdit edit, const CancellationT
     : snapshot_(snapshot),
       edit_(std::move(edit)),
       cancellation_(cancellation),
-      readLayout_(makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema())),
+      readLayout_(makeTableLayout(snapshot, edit_.timeZone)),
       tableFiles_(makeDataFileLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol())),
       changedFiles_(edit_.change ? movedRowsLayout(snapshot.table(), snapshot.metadata(), snapshot.protocol())
                                  : tableFiles_),

@@ -24,6 +24,7 @@ struct RowEdit {
   // The rows, of all the table's columns in its order and types, as they are to be; empty: they are deleted.
   // Called by several threads at once.
   std::function<std::shared_ptr<arrow::RecordBatch>(const std::shared_ptr<arrow::RecordBatch>& rows)> change;
+  TimeZone timeZone = {};  // see TableLayout
 };
 
 struct EditMetrics {

@@ -82,8 +82,9 @@ DataFileReader::DataFileReader(TableLayoutPtr layout, AddFile file, DataFileRead
     logical.push_back(field);
     if (layout_->isPartitionColumn(index)) {
       const auto it = file_.partitionValues.find(physical.name);
-      partitionValues_.push_back(parsePartitionValue(
-          it == file_.partitionValues.end() ? std::nullopt : it->second, *field.type, field.name));
+      partitionValues_.push_back(
+          parsePartitionValue(it == file_.partitionValues.end() ? std::nullopt : it->second, *field.type,
+                              field.name, layout_->timeZone));
       storedColumns_.push_back(-1);
     } else {
       partitionValues_.push_back(nullptr);

@@ -66,6 +66,8 @@ class PartitionBounds {
     for (const ColumnPredicate& predicate : predicates) {
       const int index = snapshot.schema()->fieldIndex(predicate.column, /*caseSensitive=*/false);
       if (index < 0) continue;
+      // Of wall clocks without a zone, they are instants of whoever wrote the checkpoint.
+      if (snapshot.schema()->fields()[static_cast<size_t>(index)].type->id() == TypeId::Timestamp) continue;
       const std::string& logical = snapshot.schema()->fields()[static_cast<size_t>(index)].name;
       for (const std::string& column : snapshot.partitionColumns()) {
         if (!equalsIgnoreCase(column, logical)) continue;

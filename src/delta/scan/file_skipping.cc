@@ -113,11 +113,13 @@ std::vector<FileFilter::Bound> FileFilter::bindAll(std::vector<ColumnPredicate> 
 
 FileFilter::FileFilter(const Schema& schema, const Schema& physical,
                        const std::vector<std::string>& partitionColumns,
-                       std::vector<ColumnPredicate> predicates)
-    : predicates_(bindAll(std::move(predicates), {schema, physical, partitionColumns})) {}
+                       std::vector<ColumnPredicate> predicates, TimeZone zone)
+    : predicates_(bindAll(std::move(predicates), {schema, physical, partitionColumns})),
+      zone_(std::move(zone)) {}
 
 FileFilter::FileFilter(const TableLayout& layout, std::vector<ColumnPredicate> predicates)
-    : FileFilter(*layout.schema, *layout.physicalSchema, layout.partitionColumns, std::move(predicates)) {}
+    : FileFilter(*layout.schema, *layout.physicalSchema, layout.partitionColumns, std::move(predicates),
+                 layout.timeZone) {}
 
 // Judges the rows of which it is told one column's bounds at a time.
 class FileFilter::Judge {
@@ -148,7 +150,7 @@ class FileFilter::Judge {
 // Of a data file, by the log.
 class FileFilter::FileJudge final : public Judge {
  public:
-  explicit FileJudge(const AddFile& file) : file_(file) {}
+  FileJudge(const AddFile& file, const TimeZone& zone) : file_(file), zone_(zone) {}
 
  private:
   ValueBounds boundsOf(const Bound& bound) override {
@@ -161,10 +163,11 @@ class FileFilter::FileJudge final : public Judge {
   ValueBounds partitionBounds(const Bound& bound) const {
     const auto it = file_.partitionValues.find(bound.physicalName);
     const auto text = it == file_.partitionValues.end() ? std::nullopt : it->second;
-    return boundsOfOne(*parsePartitionValue(text, *bound.type, bound.predicate.column));
+    return boundsOfOne(*parsePartitionValue(text, *bound.type, bound.predicate.column, zone_));
   }
 
   const AddFile& file_;
+  const TimeZone& zone_;
   std::optional<StatisticsView> statistics_;
 };
 
@@ -187,7 +190,7 @@ class FileFilter::LookupJudge final : public Judge {
 };
 
 bool FileFilter::mayMatch(const AddFile& file) const {
-  return FileJudge(file).mayMatch(predicates_);
+  return FileJudge(file, zone_).mayMatch(predicates_);
 }
 
 bool FileFilter::mayMatch(const BoundsLookup& boundsOf) const {

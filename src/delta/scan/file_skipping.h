@@ -11,6 +11,7 @@
 #include "delta/scan/table_layout.h"
 #include "delta/scan/value_bounds.h"
 #include "types/data_type.h"
+#include "types/time_zone.h"
 
 namespace thalweg::delta {
 
@@ -20,9 +21,10 @@ ValueBounds boundsOfOne(const arrow::Scalar& value);
 // Judges files for predicates of which all must hold. Immutable; any thread.
 class FileFilter {
  public:
-  // `physical` has the shape of `schema`; statistics and partition values are by its names.
+  // `physical` has the shape of `schema`; statistics and partition values are by its names. `zone` as of
+  // TableLayout.
   FileFilter(const Schema& schema, const Schema& physical, const std::vector<std::string>& partitionColumns,
-             std::vector<ColumnPredicate> predicates);
+             std::vector<ColumnPredicate> predicates, TimeZone zone = TimeZone());
 
   // Of a table with this layout.
   FileFilter(const TableLayout& layout, std::vector<ColumnPredicate> predicates);
@@ -53,6 +55,7 @@ class FileFilter {
   static std::vector<Bound> bindAll(std::vector<ColumnPredicate> predicates, const Columns& columns);
   static bool asksStatistics(const std::vector<Bound>& all);
   std::vector<Bound> predicates_;
+  TimeZone zone_;
 };
 
 }  // namespace thalweg::delta

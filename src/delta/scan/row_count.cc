@@ -1,24 +1,28 @@
 #include "delta/scan/row_count.h"
 
-#include <nlohmann/json.hpp>
+#include "delta/scan/value_bounds.h"
 
 namespace thalweg::delta {
+namespace {
+
+// Nothing where the log does not say it, or says what no file can have.
+std::optional<int64_t> liveRows(const AddFile& file) {
+  const auto rows = StatisticsView(file.stats.value_or("")).numRecords();
+  const int64_t deleted = file.deletionVector ? file.deletionVector->cardinality : 0;
+  if (!rows || deleted < 0 || *rows < deleted) return std::nullopt;
+  return *rows - deleted;
+}
+
+}  // namespace
 
 std::optional<int64_t> rowCount(const Snapshot& snapshot) {
-  std::optional<int64_t> rows = 0;
+  std::optional<int64_t> sum = 0;
   snapshot.files().forEachLive([&](const FileRecord& record) {
-    if (!rows) return;
-    const AddFile file = record.toAdd(Statistics::IfKnown);
-    const auto statistics =
-        nlohmann::json::parse(file.stats.value_or(""), nullptr, /*allow_exceptions=*/false);
-    const auto it = statistics.is_object() ? statistics.find("numRecords") : statistics.end();
-    if (!statistics.is_object() || it == statistics.end() || !it->is_number_integer()) {
-      rows.reset();
-      return;
-    }
-    *rows += it->get<int64_t>() - (file.deletionVector ? file.deletionVector->cardinality : 0);
+    if (!sum) return;
+    const auto rows = liveRows(record.toAdd(Statistics::IfKnown));
+    if (!rows || __builtin_add_overflow(*sum, *rows, &*sum)) sum.reset();
   });
-  return rows;
+  return sum;
 }
 
 }  // namespace thalweg::delta

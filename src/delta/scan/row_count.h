@@ -8,8 +8,9 @@
 
 namespace thalweg::delta {
 
-// Rows of the live files by their statistics, less those that deletion vectors take; none where a file has no
-// statistics. Costs a walk over the files.
+// Rows of the live files by their statistics, less those that deletion vectors take; nothing where a file has
+// no statistics, or such as cannot be: fewer rows than its vector takes, or a sum that is no long. Costs a
+// walk over the files.
 std::optional<int64_t> rowCount(const Snapshot& snapshot);
 
 }  // namespace thalweg::delta

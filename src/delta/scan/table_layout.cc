@@ -2,6 +2,8 @@
 
 #include "common/error.h"
 #include "common/options.h"
+#include "delta/snapshot/snapshot.h"
+#include "storage/address_access.h"
 #include "storage/uri_path.h"
 
 namespace thalweg::delta {
@@ -12,6 +14,14 @@ bool isAbsolute(const std::string& path) {
   const size_t colon = path.find(':');
   return colon != std::string::npos && colon > 0 && path.find('/') > colon && colon + 1 < path.size() &&
          path[colon + 1] == '/';
+}
+
+// By the rules of the table's own store; none where it has none.
+AddressResolver resolverOf(const Location& table) {
+  if (!dynamic_cast<AddressAccess*>(table.fileSystem.get())) return {};
+  return [store = table.fileSystem](std::string_view address) {
+    return dynamic_cast<AddressAccess&>(*store).resolve(address);
+  };
 }
 
 Location resolveAbsolute(const TableLayout& layout, std::string_view address) {
@@ -29,16 +39,21 @@ bool TableLayout::isPartitionColumn(int index) const {
                      [&](const auto& column) { return equalsIgnoreCase(column, name); });
 }
 
+TableLayoutPtr makeTableLayout(const Snapshot& snapshot, const TimeZone& zone) {
+  return makeTableLayout(snapshot.table(), snapshot.metadata(), snapshot.schema(), zone);
+}
+
 TableLayoutPtr makeTableLayout(Location table, const Metadata& metadata, SchemaPtr schema,
-                               AddressResolver resolve) {
+                               const TimeZone& zone) {
   auto layout = std::make_shared<TableLayout>();
+  layout->resolve = resolverOf(table);
+  layout->timeZone = zone;
   layout->table = std::move(table);
   layout->mapping = columnMappingMode(metadata);
   layout->physicalSchema = physicalSchema(schema, layout->mapping);
   layout->schema = std::move(schema);
   layout->partitionColumns = metadata.partitionColumns;
   layout->rowIds = rowIdColumns(metadata);
-  layout->resolve = std::move(resolve);
   return layout;
 }
 

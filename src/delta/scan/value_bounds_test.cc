@@ -39,6 +39,17 @@ TEST(ValueBounds, TextsOfNarrowerTypesAreRead) {
   EXPECT_GE(std::get<int64_t>(date.max), int64_t{18263} * 86'400'000'000);
 }
 
+// Writers cut both bounds down to milliseconds: the greatest value may be 999 µs later than its text.
+TEST(ValueBounds, TimestampsHoldWhatWasCutOff) {
+  const char* stats =
+      R"({"numRecords":1,"minValues":{"t":"1970-01-01T00:00:00.001Z"},"maxValues":{"t":"1970-01-01T00:00:00.001Z"}})";
+  for (const DataTypePtr& type : {timestampType(), timestampNtzType()}) {
+    const ValueBounds bounds = StatisticsView(stats).boundsOf({"t"}, *type);
+    EXPECT_EQ(bounds.min, OrderedValue(int64_t{1000}));
+    EXPECT_EQ(bounds.max, OrderedValue(int64_t{1999}));
+  }
+}
+
 TEST(StatisticsView, NumbersThatNoLongCanBeSayNothing) {
   const StatisticsView view(
       R"({"numRecords":9223372036854775808,"minValues":{"a":9223372036854775808},)"

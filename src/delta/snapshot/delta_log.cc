@@ -12,6 +12,7 @@
 #include "delta/log/checkpoint_reader.h"
 #include "delta/log/log_files.h"
 #include "delta/log/log_segment.h"
+#include "delta/log/version_checksum.h"
 
 namespace thalweg::delta {
 namespace {
@@ -42,6 +43,7 @@ SnapshotPtr replay(const Location& table, const LogSegment& segment, const Clock
           table.fileSystem, logPathOf(table), *segment.checkpoint,
           [&](Action&& action) { builder.apply(action); },
           [&](const FileFields& file) { builder.apply(file); }, laterStatisticsBytes);
+      builder.requireProtocolAndMetadata(segment.checkpoint->version);
     } catch (const Error& error) {
       throw CheckpointFailure{error};
     }
@@ -54,12 +56,15 @@ SnapshotPtr replay(const Location& table, const LogSegment& segment, const Clock
   }
   if (segment.commits.empty() && segment.checkpoint) {
     // The checkpoint's own commit, where it still exists, carries the version's time.
-    const auto commit = table.fileSystem->stat(logPathOf(table) + "/" + commitFileName(segment.version));
+    const std::string path = logPathOf(table) + "/" + commitFileName(segment.version);
+    const auto commit = table.fileSystem->stat(path);
     builder.endVersion(segment.version, commit ? std::optional(stampOf(*commit)) : std::nullopt);
-    if (commit) {
-      for (Action& action : readActions(table.fileSystem->readAll(commit->path), commit->path)) {
+    if (const auto text = readCommitText(*table.fileSystem, path)) {
+      for (Action& action : readActions(*text, path)) {
         if (std::holds_alternative<CommitInfo>(action)) builder.apply(action);
       }
+    } else if (const auto checksum = readChecksum(*table.fileSystem, logPathOf(table), segment.version)) {
+      builder.setInCommitTimestamp(checksum->inCommitTimestamp);
     }
   }
   return std::move(builder).finish(clock.nowMillis());
@@ -206,7 +211,7 @@ bool DeltaLog::startCleanUp(int64_t cutoffMs) {
   return true;
 }
 
-// Null where the base's own commit is not what it was: the log must be read anew.
+// Null where the base's own commit is not what it was, or a later one goes: the log must be read anew.
 SnapshotPtr DeltaLog::readNewCommits(const SnapshotPtr& base) {
   FileSystem& fileSystem = *table_.fileSystem;
   const auto newest = fileSystem.stat(logPath() + "/" + commitFileName(base->version()));
@@ -218,8 +223,10 @@ SnapshotPtr DeltaLog::readNewCommits(const SnapshotPtr& base) {
     const std::string path = logPath() + "/" + commitFileName(version);
     const auto file = fileSystem.stat(path);
     if (!file) break;
+    const auto text = readCommitText(fileSystem, path);
+    if (!text) return nullptr;
     if (!builder) builder.emplace(*base);
-    applyCommit(*builder, fileSystem.readAll(path), path);
+    applyCommit(*builder, *text, path);
     builder->endVersion(version, stampOf(*file));
   }
   return builder ? std::move(*builder).finish(clock_->nowMillis()) : base;

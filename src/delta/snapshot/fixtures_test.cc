@@ -10,6 +10,7 @@
 
 #include "common/error.h"
 #include "delta/log/file_paths.h"
+#include "delta/log/log_files.h"
 #include "delta/log/version_checksum.h"
 #include "delta/snapshot/delta_log.h"
 #include "types/schema_json.h"
@@ -57,7 +58,11 @@ int64_t rowsByStatistics(const Snapshot& snapshot, bool& complete) {
 
 void checkAgainstChecksum(const Snapshot& snapshot) {
   const auto checksum = readChecksum(*snapshot.table().fileSystem, snapshot.logPath(), snapshot.version());
-  if (!checksum) return;
+  if (!checksum) {
+    const std::string path = snapshot.logPath() + "/" + checksumFileName(snapshot.version());
+    EXPECT_FALSE(snapshot.table().fileSystem->stat(path)) << "it does not parse";
+    return;
+  }
   EXPECT_EQ(snapshot.numFiles(), checksum->numFiles);
   EXPECT_EQ(snapshot.sizeInBytes(), checksum->tableSizeBytes);
   EXPECT_EQ(snapshot.protocol(), checksum->protocol);

@@ -72,11 +72,19 @@ void fillEntry(HistoryEntry& entry, const CommitInfo& info) {
   entry.engineInfo = text(object, "engineInfo");
 }
 
-// commitInfo is the first line where in-commit timestamps are on, and in practice always near the top.
-std::optional<CommitInfo> readCommitInfo(FileSystem& fileSystem, const FileInfo& commit) {
-  std::optional<CommitInfo> found;
-  readActions(fileSystem.readAll(commit.path), commit.path, [&](Action&& action) {
-    if (auto* info = std::get_if<CommitInfo>(&action); info && !found) found = std::move(*info);
+// Of a listed commit that may be gone by now.
+struct ListedCommit {
+  bool isThere = false;
+  std::optional<CommitInfo> info;  // the first
+};
+
+ListedCommit readCommitInfo(FileSystem& fileSystem, const FileInfo& commit) {
+  ListedCommit found;
+  const auto text = readCommitText(fileSystem, commit.path);
+  if (!text) return found;
+  found.isThere = true;
+  readActions(*text, commit.path, [&](Action&& action) {
+    if (auto* info = std::get_if<CommitInfo>(&action); info && !found.info) found.info = std::move(*info);
   });
   return found;
 }
@@ -103,15 +111,38 @@ std::optional<int64_t> inCommitSince(const Metadata& metadata) {
   return error == std::errc() ? version : 0;
 }
 
+// Commits that are gone by the time that theirs is asked for leave `times`.
 void useInCommitTimes(FileSystem& fileSystem, const std::vector<FileInfo>& commits, int64_t since,
                       std::vector<CommitTime>& times) {
+  std::vector<CommitTime> kept;
+  kept.reserve(times.size());
   for (size_t i = 0; i < commits.size(); ++i) {
-    if (times[i].version < since) continue;
-    const auto info = readCommitInfo(fileSystem, commits[i]);
-    if (!info) continue;
-    if (const auto timestamp = readCommitInfoFields(*info).inCommitTimestamp)
-      times[i].timestampMs = *timestamp;
+    CommitTime time = times[i];
+    if (time.version >= since) {
+      const ListedCommit commit = readCommitInfo(fileSystem, commits[i]);
+      if (!commit.isThere) continue;
+      if (commit.info)
+        time.timestampMs = readCommitInfoFields(*commit.info).inCommitTimestamp.value_or(time.timestampMs);
+    }
+    kept.push_back(time);
   }
+  times = std::move(kept);
+}
+
+// Commits among which a time is looked up: their times rise, as those of all need not. Files' times are those
+// of the copy where a log was copied, which may be after in-commit timestamps.
+struct CommitWindow {
+  std::vector<CommitTime> times;
+  bool hasNewest = true;
+};
+
+CommitWindow windowAround(const Snapshot& newest, std::vector<CommitTime> times, int64_t timestampMs) {
+  const auto since = inCommitSince(newest.metadata());
+  const auto first = std::find_if(times.begin(), times.end(),
+                                  [&](const CommitTime& time) { return since && time.version >= *since; });
+  if (first == times.begin() || first == times.end()) return {std::move(times), true};
+  if (timestampMs >= first->timestampMs) return {{first, times.end()}, true};
+  return {{times.begin(), first}, false};
 }
 
 std::string timeText(int64_t ms) {
@@ -127,12 +158,14 @@ std::vector<HistoryEntry> readHistory(FileSystem& fileSystem, const std::string&
   const size_t count = std::min(limit.value_or(commits.size()), commits.size());
   std::vector<HistoryEntry> history;
   for (size_t i = commits.size(); i-- > commits.size() - count;) {
+    const ListedCommit commit = readCommitInfo(fileSystem, commits[i]);
+    if (!commit.isThere) continue;
     HistoryEntry entry;
     entry.version = times[i].version;
     entry.timestampMs = times[i].timestampMs;
-    if (const auto info = readCommitInfo(fileSystem, commits[i])) {
-      fillEntry(entry, *info);
-      if (const auto own = readCommitInfoFields(*info).inCommitTimestamp) entry.timestampMs = *own;
+    if (commit.info) {
+      fillEntry(entry, *commit.info);
+      if (const auto own = readCommitInfoFields(*commit.info).inCommitTimestamp) entry.timestampMs = *own;
     }
     history.push_back(std::move(entry));
   }
@@ -175,18 +208,20 @@ namespace {
 }  // namespace
 
 int64_t firstVersionSince(const Snapshot& newest, int64_t timestampMs) {
-  const std::vector<CommitTime> times = readCommitTimes(newest);
+  const auto [times, hasNewest] = windowAround(newest, readCommitTimes(newest), timestampMs);
   const auto found =
       std::lower_bound(times.begin(), times.end(), timestampMs,
                        [](const CommitTime& time, int64_t value) { return time.timestampMs < value; });
   if (found != times.end()) return found->version;
+  if (!hasNewest) return times.back().version + 1;
   throwAfterNewest(newest, timestampMs, times.empty() ? newest.timestampMs() : times.back().timestampMs);
 }
 
 int64_t versionAtTimestamp(const Snapshot& newest, int64_t timestampMs, OutOfRange outOfRange) {
   const auto earliest = earliestRecreatableVersion(*newest.table().fileSystem, newest.logPath());
-  std::vector<CommitTime> times = readCommitTimes(newest);
-  std::erase_if(times, [&](const CommitTime& time) { return !earliest || time.version < *earliest; });
+  std::vector<CommitTime> all = readCommitTimes(newest);
+  std::erase_if(all, [&](const CommitTime& time) { return !earliest || time.version < *earliest; });
+  const auto [times, hasNewest] = windowAround(newest, std::move(all), timestampMs);
   if (times.empty()) {
     throw Error("DELTA_NO_RECREATABLE_HISTORY_FOUND",
                 "No version of the Delta table " + newest.table().path +
@@ -208,9 +243,9 @@ int64_t versionAtTimestamp(const Snapshot& newest, int64_t timestampMs, OutOfRan
                     timeText(times.front().timestampMs) + " UTC.",
                 parameters);
   }
-  if (after == times.end() && timestampMs > times.back().timestampMs && outOfRange == OutOfRange::Throw) {
+  const bool isAfterNewest = hasNewest && after == times.end() && timestampMs > times.back().timestampMs;
+  if (isAfterNewest && outOfRange == OutOfRange::Throw)
     throwAfterNewest(newest, timestampMs, times.back().timestampMs);
-  }
   return std::prev(after)->version;
 }
 

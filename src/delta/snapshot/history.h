@@ -31,8 +31,8 @@ struct HistoryEntry {
   std::optional<std::string> engineInfo;
 };
 
-// The newest `limit` commits (all where there is none) that are still in the log, newest first. Commits that
-// have no commitInfo give version and time only.
+// The newest `limit` commits (all where there is none) that are still in the log, newest first; fewer where a
+// clean-up of the log takes some meanwhile. Commits that have no commitInfo give version and time only.
 std::vector<HistoryEntry> readHistory(FileSystem& fileSystem, const std::string& logPath,
                                       std::optional<size_t> limit = {});
 
@@ -41,9 +41,9 @@ struct CommitTime {
   int64_t timestampMs = 0;
 };
 
-// The times of all commits in the log, ascending and strictly rising: a commit that seems no younger than the
-// one before it counts one millisecond later. In-commit timestamps are used from the version on that switched
-// them on (`snapshot`, the newest, says which).
+// The times of all commits in the log, by version: a commit whose file seems no younger than the one before
+// it counts one millisecond later. In-commit timestamps are used from the version on that switched them on
+// (`snapshot`, the newest, says which); where the log was copied, the times before them may be later ones.
 std::vector<CommitTime> readCommitTimes(const Snapshot& snapshot);
 
 // The times of the commits [first, last] that the log has, by their files' modification times alone, made to
@@ -53,7 +53,8 @@ std::vector<CommitTime> readFileTimes(FileSystem& fileSystem, const std::string&
 
 enum class OutOfRange { Throw, Clamp };
 
-// The newest version whose time is at or before `timestampMs`. Throws Error
+// The newest version whose time is at or before `timestampMs`, looked up, as by Delta, among the versions
+// with in-commit timestamps from the first of these on and among those without before it. Throws Error
 // DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION before the oldest version that can be built, and
 // DELTA_TIMESTAMP_GREATER_THAN_COMMIT after the newest one; Clamp gives the nearest version instead.
 int64_t versionAtTimestamp(const Snapshot& newest, int64_t timestampMs,

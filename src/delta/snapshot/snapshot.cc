@@ -99,14 +99,17 @@ void requirePartitionColumns(const Metadata& metadata, const Schema& schema, con
 
 }  // namespace
 
+void SnapshotBuilder::requireProtocolAndMetadata(int64_t version) const {
+  if (hasProtocol_ && hasMetadata_) return;
+  const std::string missing = hasProtocol_ ? "metaData" : "protocol";
+  throw Error("DELTA_STATE_RECOVER_ERROR",
+              "Version " + std::to_string(version) + " of the Delta table " + state_.table.path +
+                  " has no action " + missing + " in its log. Restore the log's files from a backup.",
+              {{"operation", missing}, {"version", std::to_string(version)}});
+}
+
 SnapshotPtr SnapshotBuilder::finish(int64_t nowMs) && {
-  if (!hasProtocol_ || !hasMetadata_) {
-    const std::string missing = hasProtocol_ ? "metaData" : "protocol";
-    throw Error("DELTA_STATE_RECOVER_ERROR",
-                "Version " + std::to_string(state_.version) + " of the Delta table " + state_.table.path +
-                    " has no action " + missing + " in its log. Restore the log's files from a backup.",
-                {{"operation", missing}, {"version", std::to_string(state_.version)}});
-  }
+  requireProtocolAndMetadata(state_.version);
   checkReadable(state_.protocol, state_.table.path);
   if (metadataChanged_ || !state_.schema) {
     state_.schema = state_.metadata.schema();

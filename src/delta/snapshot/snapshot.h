@@ -97,6 +97,10 @@ class SnapshotBuilder {
   // The commit of `version` is complete; its file's stamp where known.
   void endVersion(int64_t version, std::optional<CommitStamp> stamp);
   void setCheckpointVersion(int64_t version);
+  // Of the newest version so far, where its commit is gone.
+  void setInCommitTimestamp(std::optional<int64_t> timestampMs) { state_.inCommitTimestampMs = timestampMs; }
+  // Throws Error DELTA_STATE_RECOVER_ERROR where no protocol or no metadata was seen up to `version`.
+  void requireProtocolAndMetadata(int64_t version) const;
 
   // Throws Error DELTA_STATE_RECOVER_ERROR where no protocol or no metadata was seen, and as checkReadable.
   // `nowMs` decides which tombstones are expired.

@@ -540,6 +540,66 @@ TEST_F(DeltaLogTest, TimesAreMadeToRise) {
   EXPECT_EQ(some[1].version, 2);
 }
 
+// A table that was copied: its first versions have no time but their files', which are of the copy, and those
+// since in-commit timestamps were switched on have their own, of before.
+class CopiedTableTest : public DeltaLogTest {
+ protected:
+  static constexpr int64_t kCopiedMs = 1'000'000;
+  static constexpr int64_t kEnabledMs = 1000;
+
+  CopiedTableTest() {
+    for (int64_t version = 0; version < 3; ++version) commit(version, kCopiedMs + version);
+    for (int64_t version = 3; version < 7; ++version)
+      commitWithTime(version, kEnabledMs + 100 * (version - 3));
+  }
+
+  void commitWithTime(int64_t version, int64_t timeMs) {
+    std::string text = "{\"commitInfo\":{\"inCommitTimestamp\":" + std::to_string(timeMs) + "}}\n";
+    if (version == 3) {
+      text +=
+          R"({"protocol":{"minReaderVersion":1,"minWriterVersion":7,"writerFeatures":["inCommitTimestamp"]}})"
+          "\n"
+          R"({"metaData":{"id":"m","schemaString":"{\"type\":\"struct\",\"fields\":[]}","partitionColumns":[],)"
+          R"("configuration":{"delta.enableInCommitTimestamps":"true",)"
+          R"("delta.inCommitTimestampEnablementVersion":"3","delta.inCommitTimestampEnablementTimestamp":"1000"}}})"
+          "\n";
+    }
+    const std::string path = "/t/_delta_log/" + commitFileName(version);
+    store_->writeAtomically(path, text);
+    store_->times[path] = kCopiedMs + version;
+  }
+
+  DeltaLog log_{table_};
+};
+
+// As DeltaHistoryManager of Delta 4.4: from the time on at which they were switched on, only the commits that
+// have them are asked; before it, only the others.
+TEST_F(CopiedTableTest, TimesSinceInCommitTimestampsAreLookedUpAmongThem) {
+  for (int64_t k = 0; k < 4; ++k) {
+    EXPECT_EQ(log_.snapshotAtTimestamp(kEnabledMs + 100 * k)->version(), 3 + k);
+    EXPECT_EQ(firstVersionSince(*log_.require(), kEnabledMs + 100 * k), 3 + k);
+  }
+  EXPECT_EQ(log_.snapshotAtTimestamp(kEnabledMs + 150)->version(), 4);
+  EXPECT_EQ(firstVersionSince(*log_.require(), kEnabledMs + 150), 5);
+  EXPECT_EQ(conditionOf([&] { log_.snapshotAtTimestamp(kEnabledMs + 301); }),
+            "DELTA_TIMESTAMP_GREATER_THAN_COMMIT");
+  EXPECT_EQ(conditionOf([&] { firstVersionSince(*log_.require(), kCopiedMs); }),
+            "DELTA_TIMESTAMP_GREATER_THAN_COMMIT");
+}
+
+TEST_F(CopiedTableTest, TimesBeforeThemAreThoseOfFiles) {
+  EXPECT_EQ(conditionOf([&] { log_.snapshotAtTimestamp(kEnabledMs - 1); }),
+            "DELTA_TIMESTAMP_EARLIER_THAN_COMMIT_RETENTION");
+  EXPECT_EQ(log_.snapshotAtTimestamp(kEnabledMs - 1, OutOfRange::Clamp)->version(), 0);
+  for (int64_t version = 0; version < 3; ++version)
+    store_->times["/t/_delta_log/" + commitFileName(version)] = 100 * (version + 1);
+  EXPECT_EQ(log_.snapshotAtTimestamp(250)->version(), 1);
+  EXPECT_EQ(log_.snapshotAtTimestamp(kEnabledMs - 1)->version(), 2);
+  EXPECT_EQ(log_.snapshotAtTimestamp(kEnabledMs)->version(), 3);
+  EXPECT_EQ(firstVersionSince(*log_.require(), 250), 2);
+  EXPECT_EQ(firstVersionSince(*log_.require(), 301), 3);
+}
+
 TEST_F(DeltaLogTest, ChangesSinceATimeStartWithTheFirstCommitNotBefore) {
   for (int64_t version = 0; version < 3; ++version) commit(version, 100 * (version + 1));
   const SnapshotPtr newest = loadSnapshot(table_);

@@ -41,7 +41,7 @@ std::shared_ptr<arrow::Array> leafColumn(std::shared_ptr<arrow::Array> column, c
 ValueBounds partitionBounds(const KeyLeaf& leaf, const AddFile& file) {
   const auto it = file.partitionValues.find(leaf.physicalPath.front());
   const auto text = it == file.partitionValues.end() ? std::nullopt : it->second;
-  const auto value = parsePartitionValue(text, *leaf.type, leaf.name);
+  const auto value = parsePartitionValue(text, *leaf.type, leaf.name, leaf.timeZone);
   ValueBounds bounds;
   bounds.numRecords = 1;
   bounds.nullCount = value->is_valid ? 0 : 1;
@@ -63,6 +63,7 @@ std::vector<KeyLeaf> keyLeaves(const TableLayout& layout, const std::vector<int>
     leaf.name = field.name;
     leaf.type = field.type;
     leaf.isPartitionColumn = layout.isPartitionColumn(keyColumns[i]);
+    leaf.timeZone = layout.timeZone;
     appendLeaves(*field.type, *physical.type, leaf, &leaves);
   }
   return leaves;

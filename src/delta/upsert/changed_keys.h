@@ -25,6 +25,7 @@ struct KeyLeaf {
   std::string name;  // of the column
   DataTypePtr type;
   bool isPartitionColumn = false;
+  TimeZone timeZone = {};  // the layout's
 };
 
 // `keyColumns` are indexes into the layout's schema.

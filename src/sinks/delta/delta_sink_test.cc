@@ -19,6 +19,7 @@
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 #include "types/ddl.h"
+#include "types/schema_json.h"
 
 namespace thalweg {
 namespace {
@@ -373,6 +374,69 @@ TEST_F(DeltaBatchWriteTest, ADynamicOverwriteReplacesThePartitionsThatRowsComeFo
   EXPECT_EQ(info["operationParameters"]["isDynamicPartitionOverwrite"], true);
   EXPECT_EQ(info["operationMetrics"]["numRemovedFiles"], "1");
   EXPECT_EQ(info["isBlindAppend"], false);
+}
+
+// Asked of Spark 4.2 with Delta 4.4 in a session of Europe/Berlin: both files of nine o'clock UTC go, the
+// third stays.
+TEST_F(DeltaBatchWriteTest, ADynamicOverwriteKnowsPartitionsThatSayNoZone) {
+  const SchemaPtr schema = parseSchemaDdl("id BIGINT, t TIMESTAMP");
+  const json metadata = {{"id", "m"},
+                         {"format", {{"provider", "parquet"}, {"options", json::object()}}},
+                         {"schemaString", toSchemaJson(*schema)},
+                         {"partitionColumns", {"t"}},
+                         {"configuration", json::object()}};
+  std::string log = R"({"protocol":{"minReaderVersion":1,"minWriterVersion":2}})"
+                    "\n" +
+                    json{{"metaData", metadata}}.dump() + "\n";
+  int number = 0;
+  for (const char* time :
+       {"2024-01-01 10:00:00", "2024-01-01T09:00:00.000000Z", "2024-01-01T10:00:00.000000Z"}) {
+    const json add = {{"path", "f" + std::to_string(number++)},
+                      {"partitionValues", {{"t", time}}},
+                      {"size", 1},
+                      {"modificationTime", 1},
+                      {"dataChange", true}};
+    log += json{{"add", add}}.dump() + "\n";
+  }
+  store_->writeAtomically("/t/_delta_log/00000000000000000000.json", log);
+  Options asked;
+  asked.set("partitionOverwriteMode", "dynamic");
+  DeltaWriteEngine engine;
+  engine.timeZone = TimeZone::parse("Europe/Berlin");
+  const auto overwrite =
+      beginDeltaWrite(log_, SaveMode::Overwrite, schema, DeltaWriteOptions::parse(asked, {"t"}), engine);
+  const auto task = overwrite->openTask(0);
+  arrow::Int64Builder ids;
+  arrow::TimestampBuilder times(toArrowType(*timestampType()), arrow::default_memory_pool());
+  throwIfFailed(ids.Append(5));
+  throwIfFailed(times.Append(1704099600000000));
+  task->write(arrow::RecordBatch::Make(toArrowSchema(*schema), 1, {*ids.Finish(), *times.Finish()}));
+  task->close();
+  overwrite->commit();
+  std::set<std::string> removed;
+  for (const json& action : commit(1)) {
+    if (action.contains("remove")) removed.insert(action["remove"]["path"].get<std::string>());
+    if (action.contains("add"))
+      EXPECT_EQ(action["add"]["partitionValues"]["t"], "2024-01-01T09:00:00.000000Z");
+  }
+  EXPECT_EQ(removed, (std::set<std::string>{"f0", "f1"}));
+}
+
+// Streams know a table by its id: it is another table once it was replaced, and the same after any overwrite.
+TEST_F(DeltaBatchWriteTest, TheTablesIdIsNewOnlyWhereItIsReplaced) {
+  EXPECT_TRUE(write(SaveMode::Append, {{1, "a"}}));
+  const std::string first = log_->update()->metadata().id;
+  EXPECT_TRUE(write(SaveMode::Overwrite, {{2, "b"}}));
+  EXPECT_EQ(log_->update()->metadata().id, first);
+  DeltaWriteOptions options;
+  options.overwriteSchema = true;
+  EXPECT_TRUE(write(SaveMode::Overwrite, {{3, "c"}}, options));
+  EXPECT_EQ(log_->update()->metadata().id, first);
+  TableCreation replacement;
+  replacement.operation = "CREATE OR REPLACE TABLE";
+  replacement.replace = true;
+  beginDeltaCreation(log_, replacement, idAndName(), {}, {})->commit();
+  EXPECT_NE(log_->update()->metadata().id, first);
 }
 
 TEST_F(DeltaBatchWriteTest, OptionsOfAnOverwriteThatDoNotGoTogetherAreRefused) {

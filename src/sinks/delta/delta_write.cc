@@ -163,12 +163,14 @@ void DeltaWrite::planOverwrite(delta::Transaction& transaction, int64_t now) {
   delta::RemovalMetrics removal;
   const auto partitions = std::make_shared<std::set<delta::PartitionValues>>();
   const auto columns = delta::storedPartitionColumns(layout_);
-  const auto isReplaced = [partitions, columns](const delta::AddFile& file) {
-    return partitions->contains(delta::canonicalPartitionValues(file.partitionValues, columns));
+  const auto canonical = [columns, zone = engine_.timeZone](const delta::AddFile& file) {
+    return delta::canonicalPartitionValues(file.partitionValues, columns, zone);
+  };
+  const auto isReplaced = [partitions, canonical](const delta::AddFile& file) {
+    return partitions->contains(canonical(file));
   };
   if (options_.dynamicOverwrite) {
-    for (const delta::AddFile& file : files_)
-      partitions->insert(delta::canonicalPartitionValues(file.partitionValues, columns));
+    for (const delta::AddFile& file : files_) partitions->insert(canonical(file));
     transaction.readMatching(isReplaced);
   } else {
     transaction.readWholeTable();
@@ -186,8 +188,8 @@ void DeltaWrite::planOverwrite(delta::Transaction& transaction, int64_t now) {
 }
 
 void DeltaWrite::planReplaceWhere(delta::Transaction& transaction, int64_t now) {
-  replaced_ = std::make_unique<delta::TableEdit>(*snapshot_, delta::RowEdit{replaceCondition_, {}},
-                                                 engine_.cancellation);
+  replaced_ = std::make_unique<delta::TableEdit>(
+      *snapshot_, delta::RowEdit{replaceCondition_, {}, engine_.timeZone}, engine_.cancellation);
   try {
     replaced_->run(transaction, engine_.numTasks, runTasks(), now);
     // Where change files say what went, they must say what came, too.
@@ -233,7 +235,8 @@ void DeltaWrite::compactAfterCommit() const {
 }
 
 void DeltaWrite::planInsertChanges(delta::Transaction& transaction) {
-  const auto readLayout = delta::makeTableLayout(log_->table(), metadata_, plan_.tableSchema);
+  const auto readLayout =
+      delta::makeTableLayout(log_->table(), metadata_, plan_.tableSchema, engine_.timeZone);
   delta::DataFileReadOptions options;
   for (size_t i = 0; i < plan_.tableSchema->fields().size(); ++i)
     options.columns.push_back(static_cast<int>(i));

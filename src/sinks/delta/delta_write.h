@@ -29,6 +29,7 @@ struct DeltaWriteEngine {
   delta::RunTasks runTasks;                         // empty: on the caller's thread
   int numTasks = 1;                                 // that it runs at once
   const CancellationToken* cancellation = nullptr;  // outlives the write; null: none
+  TimeZone timeZone = {};                           // the session's
 };
 
 struct DeltaWriteRequest {

@@ -119,7 +119,8 @@ void DeltaWrite::settleUpsert() {
   std::optional<delta::DataFileLayout> changes;
   if (delta::tableFlag(metadata_, delta::kEnableChangeDataFeed)) changes = layout_;
   upsert_ = std::make_unique<delta::Upsert>(
-      request_.upsertKey, delta::makeTableLayout(log_->table(), metadata_, plan_.tableSchema),
+      request_.upsertKey,
+      delta::makeTableLayout(log_->table(), metadata_, plan_.tableSchema, engine_.timeZone),
       std::move(changes));
 }
 
@@ -208,10 +209,12 @@ void DeltaWrite::settlePartitioning(const delta::Metadata& table) const {
 void DeltaWrite::setClustering(delta::Transaction& transaction) const {
   const std::string name(delta::kClusteringDomain);
   std::optional<delta::DomainMetadata> domain;
-  if (!options_.clusterBy.empty()) domain = delta::clusteringDomain(metadata_, options_.clusterBy);
   const bool had = snapshot_ && snapshot_->domainMetadata().contains(name);
-  // As Delta has it, a write that replaces the schema and says no clustering leaves the table without any.
-  if (had && !request_.newTable) domain = delta::clusteringDomain(metadata_, {});
+  if (!options_.clusterBy.empty())
+    domain = delta::clusteringDomain(metadata_, options_.clusterBy);
+  else if (had && !request_.newTable)
+    // As Delta has it, a write that replaces the schema and says no clustering leaves the table without any.
+    domain = delta::clusteringDomain(metadata_, {});
   if (!domain && had) domain = {name, snapshot_->domainMetadata().at(name).configuration, true};
   if (domain) transaction.setDomain(*domain);
 }

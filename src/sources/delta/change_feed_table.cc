@@ -29,7 +29,8 @@ std::optional<int64_t> versionBound(const Options& options, const std::string& n
 
 void refuseBoth(const Options& options, const char* version, const char* timestamp) {
   if (!options.has(version) || !options.has(timestamp)) return;
-  throw Error("DELTA_MULTIPLE_CDC_BOUNDARY", fmt::format("Give either {} or {}, not both.", version, timestamp),
+  throw Error("DELTA_MULTIPLE_CDC_BOUNDARY",
+              fmt::format("Give either {} or {}, not both.", version, timestamp),
               {{"startingOrEnding", std::string(version).starts_with("starting") ? "starting" : "ending"}});
 }
 
@@ -83,14 +84,13 @@ delta::SnapshotPtr readingSnapshot(delta::DeltaLog& log, const delta::SnapshotPt
 
 ChangeFeedTable::ChangeFeedTable(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr reading,
                                  std::optional<int64_t> first, std::optional<int64_t> last,
-                                 delta::AddressResolver resolve)
+                                 const TimeZone& zone)
     : log_(std::move(log)),
       reading_(std::move(reading)),
       first_(first),
       last_(last),
-      scan_(DeltaScan::make(delta::makeTableLayout(reading_->table(), reading_->metadata(),
-                                                   reading_->schema(), std::move(resolve)),
-                            reading_->metadata(), DeltaScan::Columns::Changes)) {}
+      scan_(DeltaScan::make(delta::makeTableLayout(*reading_, zone), reading_->metadata(),
+                            DeltaScan::Columns::Changes)) {}
 
 std::vector<SplitPtr> ChangeFeedTable::planScan(const std::vector<ColumnPredicate>& predicates) const {
   if (!first_) return {};
@@ -112,7 +112,7 @@ std::string ChangeFeedTable::description() const {
 
 std::shared_ptr<Table> openChangeFeed(const std::shared_ptr<delta::DeltaLog>& log,
                                       const DeltaAddress& address, const Options& options,
-                                      const std::string& timeZone, delta::AddressResolver resolve) {
+                                      const std::string& timeZone) {
   if (address.travels() || asksForVersion(options)) {
     throw Error("DELTA_UNSUPPORTED_TIME_TRAVEL_VIEWS",
                 "Changes are read between versions, not at one: give startingVersion and endingVersion.");
@@ -132,10 +132,11 @@ std::shared_ptr<Table> openChangeFeed(const std::shared_ptr<delta::DeltaLog>& lo
   }
   checkRange(*start, end);
   if (end && end->version < start->version)
-    return std::make_shared<ChangeFeedTable>(log, newest, std::nullopt, std::nullopt, std::move(resolve));
+    return std::make_shared<ChangeFeedTable>(log, newest, std::nullopt, std::nullopt);
   const std::optional<int64_t> last = end ? std::optional(end->version) : std::nullopt;
   auto reading = readingSnapshot(*log, newest, start->version, last);
-  return std::make_shared<ChangeFeedTable>(log, std::move(reading), start->version, last, std::move(resolve));
+  return std::make_shared<ChangeFeedTable>(log, std::move(reading), start->version, last,
+                                           TimeZone::parse(timeZone));
 }
 
 }  // namespace thalweg

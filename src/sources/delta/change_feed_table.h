@@ -18,7 +18,7 @@ class ChangeFeedTable : public Table {
  public:
   // `reading` is the version whose schema the rows have; no `first`: no rows.
   ChangeFeedTable(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr reading,
-                  std::optional<int64_t> first, std::optional<int64_t> last, delta::AddressResolver resolve);
+                  std::optional<int64_t> first, std::optional<int64_t> last, const TimeZone& zone = {});
 
   const SchemaPtr& schema() const override { return scan_->schema; }
   // Throws Error as delta::readChanges. Files of partitions that no row of can match are left out.
@@ -39,6 +39,6 @@ class ChangeFeedTable : public Table {
 // errors of openDeltaTable and of times that no version has.
 std::shared_ptr<Table> openChangeFeed(const std::shared_ptr<delta::DeltaLog>& log,
                                       const DeltaAddress& address, const Options& options,
-                                      const std::string& timeZone, delta::AddressResolver resolve);
+                                      const std::string& timeZone);
 
 }  // namespace thalweg

@@ -21,7 +21,7 @@ class DeltaStreamSource final : public StreamSource {
  public:
   DeltaStreamSource(std::shared_ptr<delta::DeltaLog> log, delta::SnapshotPtr opened,
                     const DeltaStreamOptions& options, StreamSourceContext context,
-                    delta::AddressResolver resolve)
+                    const delta::AddressResolver& resolve, const TimeZone& zone)
       : log_(std::move(log)),
         options_(options),
         context_(std::move(context)),
@@ -32,7 +32,7 @@ class DeltaStreamSource final : public StreamSource {
                                        {context_.metadataFolder, context_.settings}, resolve)),
         reading_(tracking_ ? tracking_->reading() : StreamedMetadata::of(*opened)),
         scan_(DeltaScan::make(
-            delta::makeTableLayout(opened->table(), reading_.metadata, reading_.schema, std::move(resolve)),
+            delta::makeTableLayout(opened->table(), reading_.metadata, reading_.schema, zone),
             reading_.metadata,
             options.readChangeFeed ? DeltaScan::Columns::Changes : DeltaScan::Columns::Table)),
         walk_(log_, opened, reading_, tracking_.get(), options),
@@ -310,11 +310,11 @@ StreamSchema deltaStreamSchema(delta::DeltaLog& log, const ReadDefinition& read,
 
 std::unique_ptr<StreamSource> openDeltaStream(std::shared_ptr<delta::DeltaLog> log,
                                               const ReadDefinition& read, const StreamSourceContext& context,
-                                              delta::AddressResolver resolve) {
+                                              const delta::AddressResolver& resolve) {
   const DeltaStreamOptions options = DeltaStreamOptions::parse(read.options);
   delta::SnapshotPtr snapshot = requireStreamedTable(*log);
   auto source = std::make_unique<DeltaStreamSource>(std::move(log), std::move(snapshot), options, context,
-                                                    std::move(resolve));
+                                                    resolve, TimeZone::parse(read.timeZone));
   if (context.schema && !equals(*context.schema, *source->schema())) {
     throw Error("DELTA_READ_SOURCE_SCHEMA_CONFLICT",
                 "The schema of the Delta table changed between load() and start(): run both again.");

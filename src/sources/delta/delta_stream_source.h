@@ -20,10 +20,10 @@ StreamSchema deltaStreamSchema(delta::DeltaLog& log, const ReadDefinition& read,
 // Offsets are DeltaSourceOffset's. A batch takes maxFilesPerTrigger files (1000) and stops after
 // maxBytesPerTrigger; the feed's commits that hold change files or deletion vectors are never parted. Polling
 // costs two stats; memory is a batch's files, and eight bytes a file of the first snapshot until it is read.
-// `resolve` gives files outside of the table (shallow clones) and the schema log.
+// `resolve` gives the schema log its place.
 // Throws Error as DeltaStreamOptions::parse, StreamGuard and SchemaTracking.
 std::unique_ptr<StreamSource> openDeltaStream(std::shared_ptr<delta::DeltaLog> log,
                                               const ReadDefinition& read, const StreamSourceContext& context,
-                                              delta::AddressResolver resolve);
+                                              const delta::AddressResolver& resolve);
 
 }  // namespace thalweg

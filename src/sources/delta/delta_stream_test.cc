@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "sources/delta/commit_feed.h"
 #include "sources/delta/delta_source_offset.h"
 #include "sources/delta/delta_stream_options.h"
 #include "sources/delta/delta_test_support.h"
@@ -346,6 +347,24 @@ TEST(DeltaStream, CommitsThatAreGoneEndItOrArePassedOver) {
   };
   EXPECT_EQ(conditionOf([&] { lost({}); }), "DELTA_MISSING_FILES_UNEXPECTED_VERSION");
   EXPECT_EQ(lost(Options{{"failOnDataLoss", "false"}}), at(4, -1));
+}
+
+// What _commit_timestamp shows.
+TEST(CommitFeedTest, TimesAreTheCommitsOwnElseThoseOfFilesMadeToRise) {
+  TestTable table;
+  table.commit({R"({"commitInfo":{"inCommitTimestamp":1234}})", TestTable::add("a")});
+  for (int i = 0; i < 3; ++i) table.commit({TestTable::add("b")});
+  const auto log = table.log();
+  const auto times = delta::readFileTimes(*log->table().fileSystem, log->logPath(), 0, 4);
+  ASSERT_EQ(times.size(), 5u);
+  CommitFeed inOrder(log, "table-id", true);
+  EXPECT_EQ(inOrder.timestampMs(*inOrder.at(1)), 1234);
+  for (int64_t version = 2; version < 5; ++version) {
+    EXPECT_EQ(inOrder.timestampMs(*inOrder.at(version)), times[static_cast<size_t>(version)].timestampMs);
+    CommitFeed anew(log, "table-id", true);
+    EXPECT_EQ(anew.timestampMs(*anew.at(version)), times[static_cast<size_t>(version)].timestampMs)
+        << "whoever begins there";
+  }
 }
 
 TEST(DeltaStream, PatternsLeaveFilesOut) {

@@ -19,20 +19,18 @@ namespace {
 
 }  // namespace
 
-DeltaTable::DeltaTable(delta::SnapshotPtr snapshot, delta::AddressResolver resolve,
-                       std::shared_ptr<delta::DeltaLog> log)
+DeltaTable::DeltaTable(delta::SnapshotPtr snapshot, TimeZone zone, std::shared_ptr<delta::DeltaLog> log)
     : log_(std::move(log)),
-      resolve_(resolve),
+      zone_(std::move(zone)),
       snapshot_(std::move(snapshot)),
-      layout_(delta::makeTableLayout(snapshot_->table(), snapshot_->metadata(), snapshot_->schema(),
-                                     std::move(resolve))),
+      layout_(delta::makeTableLayout(*snapshot_, zone_)),
       scan_(DeltaScan::make(layout_, snapshot_->metadata(), DeltaScan::Columns::TableAndMetadata)) {}
 
 std::shared_ptr<Table> DeltaTable::latest() const {
   if (!log_) return nullptr;
   delta::SnapshotPtr newest = log_->update();
   if (!newest || newest->version() == snapshot_->version()) return nullptr;
-  return std::make_shared<DeltaTable>(std::move(newest), resolve_, log_);
+  return std::make_shared<DeltaTable>(std::move(newest), zone_, log_);
 }
 
 std::vector<SplitPtr> DeltaTable::planScan(const std::vector<ColumnPredicate>& predicates) const {
@@ -77,12 +75,13 @@ delta::SnapshotPtr requireDeltaTable(delta::DeltaLog& log) {
 
 std::shared_ptr<DeltaTable> openDeltaTable(const std::shared_ptr<delta::DeltaLog>& log,
                                            const DeltaAddress& address, const Options& options,
-                                           const std::string& timeZone, delta::AddressResolver resolve) {
+                                           const std::string& timeZone) {
   delta::SnapshotPtr newest = requireDeltaTable(*log);
   delta::SnapshotPtr older = travelTo(*log, address, options, timeZone);
   // A version that was asked for stays that version.
-  if (older) return std::make_shared<DeltaTable>(std::move(older), std::move(resolve));
-  return std::make_shared<DeltaTable>(std::move(newest), std::move(resolve), log);
+  TimeZone zone = TimeZone::parse(timeZone);
+  if (older) return std::make_shared<DeltaTable>(std::move(older), std::move(zone));
+  return std::make_shared<DeltaTable>(std::move(newest), std::move(zone), log);
 }
 
 }  // namespace thalweg

@@ -16,10 +16,8 @@ namespace thalweg {
 
 class DeltaTable : public Table {
  public:
-  // `resolve` gives absolute addresses in the log their store, checked against the server's path policy;
-  // empty: files outside the table are refused.
-  // `log`, where given, is the table's handle: latest() then gives its newest version.
-  explicit DeltaTable(delta::SnapshotPtr snapshot, delta::AddressResolver resolve = {},
+  // `zone`: the session's. `log`, where given, is the table's handle: latest() then gives its newest version.
+  explicit DeltaTable(delta::SnapshotPtr snapshot, TimeZone zone = {},
                       std::shared_ptr<delta::DeltaLog> log = nullptr);
 
   const SchemaPtr& schema() const override { return scan_->schema; }
@@ -37,7 +35,7 @@ class DeltaTable : public Table {
 
  private:
   std::shared_ptr<delta::DeltaLog> log_;
-  delta::AddressResolver resolve_;
+  TimeZone zone_;
   delta::SnapshotPtr snapshot_;
   delta::TableLayoutPtr layout_;
   DeltaScanPtr scan_;
@@ -48,7 +46,7 @@ class DeltaTable : public Table {
 // travelTo.
 std::shared_ptr<DeltaTable> openDeltaTable(const std::shared_ptr<delta::DeltaLog>& log,
                                            const DeltaAddress& address, const Options& options,
-                                           const std::string& timeZone, delta::AddressResolver resolve = {});
+                                           const std::string& timeZone);
 
 // The newest snapshot, or the errors of openDeltaTable.
 delta::SnapshotPtr requireDeltaTable(delta::DeltaLog& log);

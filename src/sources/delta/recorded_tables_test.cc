@@ -54,9 +54,6 @@ class RecordedTables : public testing::TestWithParam<const char*> {
   static std::shared_ptr<delta::DeltaLog> open(const fs::path& table) {
     return std::make_shared<delta::DeltaLog>(Location{makeLocalFileSystem(), table.string()});
   }
-  static delta::AddressResolver resolver() {
-    return [](std::string_view address) { return FileSystemRegistry().resolve(address); };
-  }
 
   static RowTexts expected(const fs::path& folder, const SchemaPtr& schema) {
     const auto store = makeLocalFileSystem();
@@ -103,7 +100,7 @@ TEST_P(RecordedTables, EveryRecordedVersionHasItsRows) {
       if (!name.starts_with('v')) continue;
       SCOPED_TRACE(name);
       const auto read =
-          openDeltaTable(open(at / "delta"), {}, Options{{"versionAsOf", name.substr(1)}}, "UTC", resolver());
+          openDeltaTable(open(at / "delta"), {}, Options{{"versionAsOf", name.substr(1)}}, "UTC");
       RowTexts rows;
       readSplits(read->planScan({}), read->visibleColumns(), &rows);
       expectSame(rows, expected(at / "expected" / name, firstFields(read->schema(), read->visibleColumns())));
@@ -167,7 +164,7 @@ TEST_P(RecordedTables, ChangeFeedsAreThoseOfSpark) {
     const fs::path at = placed(table);
     const int64_t first = listed ? 1 : answer["cdf"]["startingVersion"].get<int64_t>();
     Options options{{"readChangeFeed", "true"}, {"startingVersion", std::to_string(first)}};
-    const auto feed = openChangeFeed(open(at / "delta"), {}, options, "UTC", {});
+    const auto feed = openChangeFeed(open(at / "delta"), {}, options, "UTC");
     const int columns = feed->visibleColumns() - 1;  // the time is of the copied file
     const RowTexts wanted = expected(at / "expected/cdf", firstFields(feed->schema(), columns));
     RowTexts batch;
@@ -191,7 +188,7 @@ TEST_P(RecordedTables, AStreamBeginsWithTheRowsOfTheTable) {
     const auto log = open(at / "delta");
     if (log->require()->schema()->fields().empty()) continue;
     RowTexts wanted;
-    const auto read = openDeltaTable(log, {}, {}, "UTC", resolver());
+    const auto read = openDeltaTable(log, {}, {}, "UTC");
     readSplits(read->planScan({}), read->visibleColumns(), &wanted);
     SourceRun run(log, Options{{"maxFilesPerTrigger", "2"}}, {makeMemoryFileSystem(), "/checkpoint"});
     expectSame(run.drainRows(read->visibleColumns()), wanted);

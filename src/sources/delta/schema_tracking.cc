@@ -10,6 +10,7 @@
 #include "delta/actions/action_reader.h"
 #include "delta/changes/schema_changes.h"
 #include "delta/log/log_files.h"
+#include "delta/log/log_segment.h"
 #include "delta/snapshot/table_features.h"
 #include "sources/delta/schema_change_permission.h"
 #include "storage/file_uri.h"
@@ -81,9 +82,10 @@ struct MetadataCommit {
 std::optional<MetadataCommit> readMetadataCommit(const delta::DeltaLog& log, int64_t version) {
   FileSystem& files = *log.table().fileSystem;
   const std::string path = log.logPath() + "/" + delta::commitFileName(version);
-  if (!files.stat(path)) return std::nullopt;
+  const auto text = delta::readCommitText(files, path);
+  if (!text) return std::nullopt;
   MetadataCommit commit;
-  delta::readActions(files.readAll(path), path, [&](delta::Action&& action) {
+  delta::readActions(*text, path, [&](delta::Action&& action) {
     if (auto* metadata = std::get_if<delta::Metadata>(&action)) {
       commit.metadata = std::move(*metadata);
     } else if (auto* protocol = std::get_if<delta::Protocol>(&action)) {
