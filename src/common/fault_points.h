@@ -12,6 +12,10 @@ namespace thalweg {
   X(OffsetLogAfter, "offsetLog.after") \
   X(SourceLogBefore, "sourceLog.before") \
   X(SourceLogAfter, "sourceLog.after") \
+  X(SinkLogBefore, "sinkLog.before") \
+  X(SinkLogAfter, "sinkLog.after") \
+  X(FileMoveBefore, "fileMove.before") \
+  X(FileMoveAfter, "fileMove.after") \
   X(DataFileBefore, "dataFile.before") \
   X(DataFileDuring, "dataFile.during") \
   X(DataFileAfter, "dataFile.after") \

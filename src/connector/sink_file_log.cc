@@ -10,8 +10,8 @@
 namespace thalweg {
 namespace {
 
-constexpr CompactedLog::Kind kKind{"The file sink's log", FaultPoint::DeltaCommitBefore,
-                                   FaultPoint::DeltaCommitAfter};
+constexpr CompactedLog::Kind kKind{"The file sink's log", FaultPoint::SinkLogBefore,
+                                   FaultPoint::SinkLogAfter};
 // What Spark's local file system says of every file.
 constexpr int64_t kBlockBytes = 32 << 20;
 

@@ -2,6 +2,7 @@
 #include <arrow/api.h>
 #include <spark/connect/base.pb.h>
 
+#include "commands/file_tables.h"
 #include "common/error.h"
 #include "common/secret.h"
 #include "exec/planner/planner.h"
@@ -96,6 +97,7 @@ AnalyzerContext Session::analyzerContext(CancellationToken cancellation, const R
   context.functions.corruptRecordColumn = setting("spark.sql.columnNameOfCorruptRecord");
   context.formats = &server_->formats;
   context.defaultFormat = captured("spark.sql.sources.default");
+  takeFileReadSettings([this](const std::string& key) { return lookUp(key); }, &context.readSettings);
   context.defaultParallelism = server_->pool.numSlots();
   context.padsChars = setting("spark.sql.readSideCharPadding") == "true";
   context.shufflePartitions = static_cast<int>(

@@ -14,8 +14,9 @@ RECORDS_PER_BATCH = 1_000
 FIRST_PASS = {"sourceLog.before", "sourceLog.after", "deltaCheckpoint.before", "deltaCheckpoint.after", "lastCheckpoint.before",
               "purge.before"}
 DIED_AT_FAULT_POINT = 137
-# The job replaces no rows and drops no table: those points are fired by src/sinks/delta/delta_upsert_test.cc and names_test.py.
-OF_OTHERS = ("deletionVector.", "catalogDrop.")
+# The job replaces no rows, drops no table and writes no files outside Delta: those points are fired by
+# src/sinks/delta/delta_upsert_test.cc, names_test.py and parquet_test.py.
+OF_OTHERS = ("deletionVector.", "catalogDrop.", "sinkLog.", "fileMove.")
 # At these the job is one that keeps state, once with each provider. Each partition's file passes them; snapshots come with the
 # tenth batch.
 OF_STATE = ("stateChanges.", "stateSnapshot.")

@@ -14,7 +14,7 @@ import pyarrow.parquet as parquet
 from harness import FORK, Server, SparkSession, condition, in_child
 
 PROGRAM = sys.argv[1]
-FAULTS = ("dataFile.before", "dataFile.during", "dataFile.after", "deltaCommit.before", "deltaCommit.after", "commitLog.before")
+FAULTS = ("dataFile.before", "dataFile.during", "dataFile.after", "sinkLog.before", "sinkLog.after", "commitLog.before")
 ROWS_PER_FILE = 100
 FILES = 40
 
@@ -53,6 +53,8 @@ def batches(url, folder):
     pair = (f"{folder}/merge/1", f"{folder}/merge/2")
     assert spark.read.parquet(*pair).columns == ["id"]
     assert spark.read.option("mergeSchema", True).parquet(*pair).columns == ["id", "s"]
+    spark.conf.set("spark.sql.parquet.mergeSchema", "true")
+    assert spark.read.parquet(*pair).columns == ["id", "s"]
     place = spark.read.parquet(f"{folder}/merge/1").select("_metadata.file_size", "_metadata.row_index").first()
     assert place.file_size > 0 and place.row_index == 0
 
@@ -94,7 +96,7 @@ def visible(folder):
 
 def killed_write(folder):
     """Killed with rows in hand: what was committed is whole, and the next server goes on."""
-    for fault in ("dataFile.during:3=exit", "dataFile.after:5=exit", "deltaCommit.before=exit"):
+    for fault in ("dataFile.during:3=exit", "dataFile.after:5=exit", "fileMove.before=exit"):
         target = f"{folder}/{fault.split(':')[0]}"
         server = Server(PROGRAM, fault=fault)
         client = FORK.Process(target=write_forever, args=(server.url, target), daemon=True)

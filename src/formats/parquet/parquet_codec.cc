@@ -12,6 +12,7 @@ std::optional<ParquetWriteOptions::Compression> parquetCompression(std::string_v
   using Compression = ParquetWriteOptions::Compression;
   static const std::map<std::string, Compression> kCodecs = {{"snappy", Compression::Snappy},
                                                              {"zstd", Compression::Zstd},
+                                                             {"gzip", Compression::Gzip},
                                                              {"none", Compression::Uncompressed},
                                                              {"uncompressed", Compression::Uncompressed}};
   const auto it = kCodecs.find(toLowerAscii(name));
@@ -24,6 +25,8 @@ std::string_view parquetExtension(ParquetWriteOptions::Compression compression) 
       return ".snappy.parquet";
     case ParquetWriteOptions::Compression::Zstd:
       return ".zstd.parquet";
+    case ParquetWriteOptions::Compression::Gzip:
+      return ".gz.parquet";
     case ParquetWriteOptions::Compression::Uncompressed:
       return ".parquet";
   }

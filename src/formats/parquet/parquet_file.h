@@ -32,7 +32,8 @@ std::shared_ptr<arrow::Table> readParquetTable(FileSystem& fileSystem, const std
                                                const std::vector<std::string>& columns = {});
 
 // The Spark schema of a file: from Spark's own row metadata where the file has it, else from the Parquet
-// types.
+// types, all of it nullable (INT96 is a timestamp, unsigned integers are the next larger type). Throws Error
+// UNSUPPORTED_DATATYPE for types that Spark has no equal of, and as readParquetTable.
 SchemaPtr readParquetSchema(FileSystem& fileSystem, const std::string& path);
 
 // What a row group's statistics say of one column. Null scalars where the file says nothing.
@@ -57,6 +58,8 @@ struct ParquetReadOptions {
   };
   ColumnMatching matching = ColumnMatching::ExactName;
   int64_t batchRows = 65536;
+  // Batches of about so many bytes, by what the footer says of the rows; 0: whatever they come to.
+  int64_t batchBytes = 0;
   // False: the row group's rows are left out (row indexes still count them). Called once a row group, in
   // order.
   std::function<bool(const ParquetRowGroup&)> keepRowGroup;
@@ -90,7 +93,7 @@ class ParquetFileReader {
 };
 
 struct ParquetWriteOptions {
-  enum class Compression { Snappy, Zstd, Uncompressed };
+  enum class Compression { Snappy, Zstd, Gzip, Uncompressed };
   Compression compression = Compression::Snappy;
   // A row group ends at whichever comes first; the bytes are those held in memory for it.
   int64_t rowGroupRows = 1 << 20;

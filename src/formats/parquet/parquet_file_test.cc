@@ -81,6 +81,19 @@ TEST(ParquetFile, ReadsBackEveryTypeItWrites) {
       << readParquetSchema(*store, "/t/f")->simpleString();
 }
 
+// 1000 rows of some 1000 bytes: batches of 10,000 bytes have about ten of them.
+TEST(ParquetFile, BatchesAreBoundedByBytes) {
+  const auto store = makeMemoryFileSystem();
+  const SchemaPtr schema = parseSchemaDdl("s STRING");
+  std::vector<std::optional<std::string>> texts;
+  for (int i = 0; i < 1000; ++i) texts.push_back(std::to_string(i) + std::string(1000, 'x'));
+  writeFile(*store, "/f", schema, {batchOf(schema, {strings(texts)})});
+  const auto read = readFile(*store, "/f", schema, {.batchBytes = 10'000});
+  EXPECT_GT(read.size(), 50U);
+  EXPECT_LE(read[0].rows->num_rows(), 20);
+  EXPECT_EQ(readFile(*store, "/f", schema, {}).size(), 1U);
+}
+
 TEST(ParquetFile, MissingColumnsAreNullAndOthersStayOut) {
   const auto store = makeMemoryFileSystem();
   const SchemaPtr schema = parseSchemaDdl("a BIGINT, b STRING");

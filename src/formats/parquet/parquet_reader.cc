@@ -64,6 +64,12 @@ int64_t rowsOf(const parquet::FileMetaData& metadata) {
   return rows;
 }
 
+// A damaged footer may name any size.
+int64_t saturatingSum(int64_t left, int64_t right) {
+  int64_t sum = 0;
+  return right < 0 || __builtin_add_overflow(left, right, &sum) ? INT64_MAX : sum;
+}
+
 // The library ends at the last value that it finds, also where pages of a damaged file are lost.
 void requireRows(int64_t found, int64_t expected, const std::string& path) {
   if (found != expected) {
@@ -341,6 +347,7 @@ class ParquetFileReader::Implementation {
     reading(path_, [&] {
       numRows_ = rowsOf(*reader_->parquet_reader()->metadata());
       mapColumns();
+      boundBatches();
     });
   }
 
@@ -378,6 +385,20 @@ class ParquetFileReader::Implementation {
       if (column >= 0)
         column = static_cast<int>(std::lower_bound(chosen.begin(), chosen.end(), column) - chosen.begin());
     }
+  }
+
+  void boundBatches() {
+    if (options_.batchBytes <= 0 || numRows_ == 0) return;
+    const auto metadata = reader_->parquet_reader()->metadata();
+    int64_t bytes = 0;
+    for (int i = 0; i < metadata->num_row_groups(); ++i) {
+      const auto group = metadata->RowGroup(i);
+      for (const int leaf : leaves_)
+        bytes = saturatingSum(bytes, group->ColumnChunk(leaf)->total_uncompressed_size());
+    }
+    const int64_t rowBytes = std::max<int64_t>(bytes / numRows_, 1);
+    options_.batchRows = std::clamp<int64_t>(options_.batchBytes / rowBytes, 1, options_.batchRows);
+    reader_->set_batch_size(options_.batchRows);
   }
 
   std::shared_ptr<arrow::RecordBatch> nextOfGroup() {

@@ -37,6 +37,8 @@ parquet::Compression::type codecOf(ParquetWriteOptions::Compression compression)
       return parquet::Compression::SNAPPY;
     case ParquetWriteOptions::Compression::Zstd:
       return parquet::Compression::ZSTD;
+    case ParquetWriteOptions::Compression::Gzip:
+      return parquet::Compression::GZIP;
     case ParquetWriteOptions::Compression::Uncompressed:
       return parquet::Compression::UNCOMPRESSED;
   }

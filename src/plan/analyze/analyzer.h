@@ -30,6 +30,7 @@ struct AnalyzerContext {
   FunctionContext functions;
   const FormatRegistry* formats = nullptr;
   std::string defaultFormat = "parquet";
+  Options readSettings = {};  // the session's, for readers of files: options under the settings' own names
   int defaultParallelism = 2;
   bool padsChars = true;        // spark.sql.readSideCharPadding: CHAR columns of tables come padded
   int shufflePartitions = 200;  // spark.sql.shuffle.partitions

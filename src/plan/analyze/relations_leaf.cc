@@ -139,7 +139,8 @@ LogicalPtr RelationAnalyzer::dataSource(const proto::Relation& relation) {
   const std::string format = source.has_format() && !source.format().empty() ? source.format() : context_.defaultFormat;
   const FormatProvider& provider = context_.formats->find(format);
   ReadDefinition definition;
-  definition.options = optionsOf(source.options());
+  definition.options = context_.readSettings;
+  for (const auto& [name, value] : source.options()) definition.options.set(name, value);
   definition.paths.assign(source.paths().begin(), source.paths().end());
   if (definition.paths.empty()) {
     if (const auto path = definition.options.get("path")) definition.paths.push_back(*path);

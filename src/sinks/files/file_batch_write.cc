@@ -39,10 +39,10 @@ class FileBatchWrite final : public BatchWrite {
     store.makeDirectories(folder_.path);
     if (dynamicOverwrite_) removePartitionsOf(files);
     for (const WrittenFile& file : files) {
-      passFaultPoint(FaultPoint::DeltaCommitBefore);
+      passFaultPoint(FaultPoint::FileMoveBefore);
       moveFile(store, staging_.path + "/" + file.relativePath, folder_.path + "/" + file.relativePath);
     }
-    passFaultPoint(FaultPoint::DeltaCommitAfter);
+    passFaultPoint(FaultPoint::FileMoveAfter);
     store.writeAtomically(folder_.child("_SUCCESS").path, "");
     removeStaging();
   }

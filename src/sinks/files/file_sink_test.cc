@@ -186,7 +186,7 @@ TEST_F(FileSinkTest, CodecsAreNamedByOptionThenSetting) {
   EXPECT_EQ(extension({{"compression", "none"}}), ".parquet");
   EXPECT_EQ(extension({{"compression", "ZSTD"}, {"spark.sql.parquet.compression.codec", "snappy"}}),
             ".zstd.parquet");
-  EXPECT_EQ(extension({{"spark.sql.parquet.compression.codec", "none"}}), ".parquet");
+  EXPECT_EQ(extension({{"spark.sql.parquet.compression.codec", "gzip"}}), ".gz.parquet");
   EXPECT_EQ(conditionOf([&] {
               extension({{"compression", "nosuch"}});
             }),
@@ -274,7 +274,7 @@ TEST_F(FileStreamSinkTest, ABatchThatDiedBeforeItsLogIsWrittenOnce) {
     const auto out = sink();
     const auto write = out->beginBatch(batch(1, false));
     run(*write, {{2, "b"}});
-    armFaultPoint("deltaCommit.before=error");
+    armFaultPoint("sinkLog.before=error");
     EXPECT_EQ(conditionOf([&] { write->commit(); }), "FAULT_INJECTED");
     armFaultPoint("");
   }
@@ -289,7 +289,7 @@ TEST_F(FileStreamSinkTest, ABatchThatDiedAfterItsLogIsSkipped) {
   const auto out = sink();
   const auto write = out->beginBatch(batch(0, false));
   run(*write, {{1, "a"}});
-  armFaultPoint("deltaCommit.after=error");
+  armFaultPoint("sinkLog.after=error");
   EXPECT_EQ(conditionOf([&] { write->commit(); }), "FAULT_INJECTED");
   armFaultPoint("");
   EXPECT_FALSE(runBatch(*sink(), 0, {{1, "a"}}, /*replayed=*/true));

@@ -44,8 +44,8 @@ ParquetWriteOptions::Compression codecOf(const Options& options) {
     name = options.getOr(key, name);
   if (const auto codec = parquetCompression(name)) return *codec;
   throw Error("CODEC_NOT_AVAILABLE.WITH_AVAILABLE_CODECS_SUGGESTION",
-              "Parquet files are not written with the codec " + name + ": use snappy, zstd or none.",
-              {{"codecName", name}, {"availableCodecs", "none, uncompressed, snappy, zstd"}});
+              "Parquet files are not written with the codec " + name + ": use snappy, zstd, gzip or none.",
+              {{"codecName", name}, {"availableCodecs", "none, uncompressed, snappy, gzip, zstd"}});
 }
 
 bool holdsCalendarInterval(const DataType& type) {

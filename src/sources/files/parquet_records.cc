@@ -64,6 +64,7 @@ class ParquetRecordFormat final : public RecordFormat {
     ParquetReadOptions options;
     options.matching = ParquetReadOptions::ColumnMatching::IgnoreCase;
     options.batchRows = request.maxBatchRows;
+    options.batchBytes = request.maxBatchBytes;
     options.memoryPool = request.memoryPool;
     auto filter = std::make_shared<const delta::FileFilter>(*wanted, *wanted, std::vector<std::string>{},
                                                             request.predicates);
