@@ -30,18 +30,25 @@ def named_fields(frame, functions):
     return functions.to_json(functions.struct(*columns), {"ignoreNullFields": "false"})
 
 
+def condition_of(java_error):
+    try:
+        return java_error.getCondition()
+    except Exception:  # not one of Spark's
+        return None
+
+
 def error_of(error):
-    text = str(error)
-    cause = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    conditions = [error.getCondition()] if hasattr(error, "getCondition") else re.findall(r"\[(CANNOT_LOAD_STATE_STORE[A-Z_.]*)\]", text)[:1]
-    while not hasattr(error, "getCondition") and cause is not None:
-        if hasattr(cause, "getCondition") and cause.getCondition():
-            conditions.append(cause.getCondition())
+    """Of an error that Python has no class for, the condition of its innermost cause that has one."""
+    if hasattr(error, "getCondition"):
+        known = error.getMessageParameters() or {}
+        parameters = {name: known[name] for name in PARAMETERS if name in known}
+        return {"condition": error.getCondition(), **({"parameters": parameters} if parameters else {})}
+    conditions = re.findall(r"\[(CANNOT_LOAD_STATE_STORE[A-Z_.]*)\]", str(error))[:1]
+    cause = error.java_exception.getCause()
+    while cause is not None:
+        conditions += [condition_of(cause)] if condition_of(cause) else []
         cause = cause.getCause()
-    answer = {"condition": conditions[-1]}
-    known = error.getMessageParameters() if hasattr(error, "getMessageParameters") else {}
-    parameters = {name: known[name] for name in PARAMETERS if name in (known or {})}
-    return {**answer, **({"parameters": parameters} if parameters else {})}
+    return {"condition": conditions[-1]}
 
 
 def ask(spark, functions, folder, question):

@@ -104,7 +104,7 @@ class SparkStateReaderTest : public ::testing::Test {
     EXPECT_EQ(table->schema()->simpleString(), answer.at("schema"));
     std::vector<json> rows = rowsOf(*table), expected = answer.at("rows");
     // Changes come in the order in which they were made; state has none.
-    if (answer.at("of") != "changes") {
+    if (table->schema()->fieldIndex("batch_id") < 0) {
       std::sort(rows.begin(), rows.end());
       std::sort(expected.begin(), expected.end());
     }
@@ -120,7 +120,8 @@ class SparkStateReaderTest : public ::testing::Test {
                                       ? "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_SNAPSHOT_FILE"
                                       : answer.at("condition").get<std::string>();
     EXPECT_EQ(error.condition(), condition) << error.text();
-    for (const auto& [name, value] : answer.value("parameters", json::object()).items()) {
+    const json parameters = answer.value("parameters", json::object());
+    for (const auto& [name, value] : parameters.items()) {
       const auto found = error.parameters().find(name);
       EXPECT_EQ(found == error.parameters().end() ? "" : found->second, value.get<std::string>()) << name;
     }
