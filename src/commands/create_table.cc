@@ -1,4 +1,6 @@
 // CREATE TABLE, CREATE OR REPLACE TABLE, REPLACE TABLE; with columns, AS a query, LIKE another table.
+#include <set>
+
 #include <arrow/scalar.h>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +11,7 @@
 #include "common/json_text.h"
 #include "delta/files/row_rules.h"
 #include "delta/snapshot/table_properties.h"
+#include "expr/call.h"
 #include "plan/analyze/row_changes.h"
 #include "types/char_varchar.h"
 #include "types/column_metadata.h"
@@ -75,6 +78,21 @@ void checkDefaultLength(const ExpressionPtr& value, const StructField& field, Co
               {{"limit", std::to_string(bounds[0].length)}});
 }
 
+// Deterministic within a query, and not from one to the next. (now() is let through, as in Delta.)
+void refuseMoments(const Expression& expression) {
+  static const std::set<std::string_view> kMoments = {"current_timestamp", "current_date", "curdate"};
+  if (expression.kind() == ExpressionKind::Call) {
+    const std::string& name = static_cast<const Call&>(expression).traits().name;
+    if (kMoments.contains(name)) {
+      throw Error("DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN",
+                  "A generated column cannot be made by " + name +
+                      "(), whose value is another whenever it is computed.",
+                  {{"expression", name + "()"}});
+    }
+  }
+  for (const ExpressionPtr& child : expression.children()) refuseMoments(*child);
+}
+
 // Generated columns are made of the others, the same whenever they are computed.
 void checkGenerated(const Schema& schema, CommandSession& session) {
   const AnalyzerContext context = session.analyzerContext();
@@ -99,6 +117,7 @@ void checkGenerated(const Schema& schema, CommandSession& session) {
                    {"expressionStr", *sql},
                    {"reason", "generation expression is not deterministic"}});
     }
+    refuseMoments(*expression);
     if (equals(*expression->type(), *field.type)) continue;
     throw Error("DELTA_GENERATED_COLUMNS_EXPR_TYPE_MISMATCH",
                 "The generated column " + field.name + " is " + field.type->sqlString() +

@@ -1,6 +1,7 @@
 #include "commands/metadata_change.h"
 
 #include "common/error.h"
+#include "delta/changes/metadata_rules.h"
 #include "delta/commit/transaction.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/row_tracking.h"
@@ -79,6 +80,7 @@ void commitMetadata(const std::shared_ptr<delta::DeltaLog>& log, const delta::Sn
   change.features.merge(delta::takeFeatureRequests(&change.metadata, uri));
   changeMapping(snapshot->metadata(), &change.metadata);
   delta::checkRowIdColumns(change.metadata, uri);
+  delta::checkNewMetadata(&snapshot->metadata(), change.metadata);
   if (delta::tableProperty(change.metadata, delta::kStatisticsColumns) !=
       delta::tableProperty(snapshot->metadata(), delta::kStatisticsColumns))
     delta::checkStatisticsColumns(change.metadata);

@@ -79,9 +79,12 @@ void StatementParser::parseTableClauses(CreateTable* table) {
     } else if (tokens_.peekWord("clustered") || tokens_.peekWords({"row", "format"}) || tokens_.peekWords({"stored", "as"})) {
       throw unsupported("Hive's table clauses (CLUSTERED BY, ROW FORMAT, STORED AS)");
     } else {
-      return;
+      break;
     }
   }
+  if (table->clusterBy.empty() || table->partitionedBy.empty()) return;
+  throw Error("SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED",
+              "A table is partitioned or clustered, not both: leave PARTITIONED BY or CLUSTER BY out.");
 }
 
 // CLUSTER BY (a, b.c) | CLUSTER BY NONE | AUTO.

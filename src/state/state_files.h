@@ -77,6 +77,15 @@ class StateFiles {
   // suffice; where none do, and the folder has changed since it was listed, all begins anew.
   virtual StateLoad load(int64_t version, StateReceiver& receiver) = 0;
 
+  // As load, but from the snapshot of `snapshotVersion` (1 to `version`) and the changes since, whatever else
+  // there is: for those who hold what one snapshot leads to against another. No other snapshot stands in for
+  // one that cannot be used; CANNOT_READ_MISSING_SNAPSHOT_FILE names those that are there.
+  virtual StateLoad loadFromSnapshot(int64_t snapshotVersion, int64_t version, StateReceiver& receiver) = 0;
+
+  // Hands the changes that lead from version − 1 to `version` (1 or more) to `receiver`, in the order of
+  // their file; CANNOT_READ_STREAMING_STATE_FILE where there is none.
+  virtual void loadChanges(int64_t version, StateReceiver& receiver) = 0;
+
   // Writes the file that leads from version − 1 to `version`: durable, whole or not at all, replacing all
   // that an earlier attempt at the batch left of the version (its snapshot too) before this object loaded.
   // Every version needs its file, without changes too. Fault points stateChanges.before and .after.

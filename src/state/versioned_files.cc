@@ -158,29 +158,69 @@ std::optional<StateLoad> VersionedStateFiles::loadListed(int64_t version, const 
 
 StateLoad VersionedStateFiles::loadFrom(int64_t snapshot, int64_t version, const Versions& files,
                                         StateReceiver& receiver) {
-  const auto filesOf = [&](int64_t number) {
-    const auto found = files.find(number);
-    if (found != files.end() && found->second.ambiguous) {
-      throw unsupported(
-          "State of which a version has several files (state store checkpoint format 2 after a repeated "
-          "batch), in " +
-          folder_);
-    }
-    return found == files.end() ? Files() : found->second;
-  };
+  std::vector<std::string> changes;
   for (int64_t number = snapshot + 1; number <= version; ++number) {
-    if (filesOf(number).changes.empty())
-      throw missingChanges(folder_ + "/" + std::to_string(number) + "." + extensions_.changes);
+    changes.push_back(filesOf(number, files).changes);
+    if (changes.back().empty()) throw missingChanges(pathOf(number, extensions_.changes));
   }
   CountingReceiver counting(receiver);
   StateLoad loaded{snapshot, version - snapshot};
   counting.restart();
-  if (snapshot > 0) readSnapshot(filesOf(snapshot).snapshot, counting);
+  if (snapshot > 0) readSnapshot(filesOf(snapshot, files).snapshot, counting);
   loaded.snapshotBytes = counting.takeBytes();
-  for (int64_t number = snapshot + 1; number <= version; ++number)
-    readChanges(filesOf(number).changes, counting);
+  for (const std::string& path : changes) readChanges(path, counting);
   loaded.changeBytes = counting.takeBytes();
   return loaded;
+}
+
+StateLoad VersionedStateFiles::loadFromSnapshot(int64_t snapshotVersion, int64_t version,
+                                                StateReceiver& receiver) {
+  const Versions files = list();
+  if (!filesOf(snapshotVersion, files).snapshot.empty())
+    return loadFrom(snapshotVersion, version, files, receiver);
+  std::string there;
+  for (const auto& [number, found] : files) {
+    if (!found.snapshot.empty()) there += (there.empty() ? "" : ", ") + std::to_string(number);
+  }
+  const std::string path = pathOf(snapshotVersion, extensions_.snapshot);
+  throw Error("CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_SNAPSHOT_FILE",
+              "There is no snapshot of version " + std::to_string(snapshotVersion) +
+                  " of the state: " + path + " does not exist. " +
+                  (there.empty() ? "No version has one." : "Versions " + there + " have one.") +
+                  " A batch's version is one more than its number.",
+              {{"fileToRead", path}});
+}
+
+void VersionedStateFiles::loadChanges(int64_t version, StateReceiver& receiver) {
+  const std::string path = filesOf(version, list()).changes;
+  if (path.empty()) {
+    const std::string missing = pathOf(version, extensions_.changes);
+    throw Error("CANNOT_LOAD_STATE_STORE.CANNOT_READ_STREAMING_STATE_FILE",
+                "There is no file of the changes that lead to version " + std::to_string(version) +
+                    " of the state: " + missing +
+                    " does not exist. Old files are removed (spark.sql.streaming.minBatchesToRetain), and "
+                    "Spark's RocksDB "
+                    "provider writes such files only where "
+                    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled is set. Read the "
+                    "changes of batches that have them.",
+                {{"fileToRead", missing}});
+  }
+  receiver.restart();
+  readChanges(path, receiver);
+}
+
+VersionedStateFiles::Files VersionedStateFiles::filesOf(int64_t version, const Versions& listed) const {
+  const auto found = listed.find(version);
+  if (found == listed.end()) return {};
+  if (!found->second.ambiguous) return found->second;
+  throw unsupported(
+      "State of which a version has several files (state store checkpoint format 2 after a repeated "
+      "batch), in " +
+      folder_);
+}
+
+std::string VersionedStateFiles::pathOf(int64_t version, const std::string& extension) const {
+  return folder_ + "/" + std::to_string(version) + "." + extension;
 }
 
 // A version that is written is the state from now on: what an attempt at it left, a snapshot of another life
@@ -188,7 +228,7 @@ StateLoad VersionedStateFiles::loadFrom(int64_t snapshot, int64_t version, const
 // run's, and stays: this one has lost the checkpoint then.
 void VersionedStateFiles::writeChanges(int64_t version, const std::vector<StateChange>& changes) {
   passFaultPoint(FaultPoint::StateChangesBefore);
-  const std::string path = folder_ + "/" + std::to_string(version) + "." + extensions_.changes;
+  const std::string path = pathOf(version, extensions_.changes);
   const std::string contents = encodeChanges(changes);
   if (const auto attempt = ahead().find(version); attempt != ahead().end()) {
     for (const std::string& old : attempt->second.all) {

@@ -18,6 +18,8 @@ namespace thalweg {
 class VersionedStateFiles : public StateFiles {
  public:
   StateLoad load(int64_t version, StateReceiver& receiver) final;
+  StateLoad loadFromSnapshot(int64_t snapshotVersion, int64_t version, StateReceiver& receiver) final;
+  void loadChanges(int64_t version, StateReceiver& receiver) final;
   void writeChanges(int64_t version, const std::vector<StateChange>& changes) final;
   void writeSnapshot(int64_t version, const StateEntries& entries) final;
   StateVersions latestVersions() final;
@@ -74,6 +76,9 @@ class VersionedStateFiles : public StateFiles {
   std::optional<StateLoad> loadListed(int64_t version, const Versions& files, StateReceiver& receiver,
                                       std::optional<Error>* failure);
   StateLoad loadFrom(int64_t snapshot, int64_t version, const Versions& files, StateReceiver& receiver);
+  // Of one version, as listed. Throws Error UNSUPPORTED_FEATURE where several attempts' files are there.
+  Files filesOf(int64_t version, const Versions& listed) const;
+  std::string pathOf(int64_t version, const std::string& extension) const;
 
   std::shared_ptr<FileSystem> fileSystem_;
   std::string folder_;

@@ -65,10 +65,39 @@ def paths_for_names(spark, folder):
     assert ("delta.appendOnly", "false") in [tuple(row) for row in spark.sql(f"SHOW TBLPROPERTIES delta.`{path}`").collect()]
 
 
+def definitions_refused(spark, folder):
+    """Tables that Delta makes none of, by the statement or by a later change."""
+    sql = spark.sql
+    feed = "TBLPROPERTIES (delta.enableChangeDataFeed = true)"
+    for columns, wanted in (
+            ("(a INT, b STRING) USING delta PARTITIONED BY (b) CLUSTER BY (a)", "SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED"),
+            ("(a INT, b STRING) USING delta PARTITIONED BY (a, A)", "DELTA_DUPLICATE_COLUMNS_FOUND.PARTITION_COLUMNS"),
+            ("(a INT, b STRING) USING delta CLUSTER BY (a, A)", "DELTA_DUPLICATE_COLUMNS_FOUND.CLUSTER_BY"),
+            ("(a INT, c ARRAY<INT>) USING delta CLUSTER BY (c)", "DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED"),
+            ("(a INT, c BOOLEAN) USING delta CLUSTER BY (c)", "DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED"),
+            ("(a INT, c INTERVAL DAY) USING delta", "DELTA_UNSUPPORTED_DATA_TYPES"),
+            ("(a INT, g DATE GENERATED ALWAYS AS (current_date())) USING delta", "DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN"),
+            ("(a INT, g DATE GENERATED ALWAYS AS (CAST(current_timestamp() AS DATE))) USING delta", "DELTA_UNSUPPORTED_EXPRESSION_GENERATED_COLUMN"),
+            (f"(a INT, _change_type STRING) USING delta {feed}", "DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS"),
+            (f"USING delta {feed} AS SELECT 1 a, 'x' _change_type", "DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS")):
+        assert condition(lambda: sql(f"CREATE TABLE refused {columns}")) == wanted, columns
+    sql("CREATE TABLE taken (a INT, _change_type STRING, c ARRAY<INT>) USING delta CLUSTER BY (a)")
+    sql("INSERT INTO taken VALUES (1, 'x', array(1))")
+    assert condition(lambda: sql("ALTER TABLE taken SET TBLPROPERTIES (delta.enableChangeDataFeed = true)")) == "DELTA_TABLE_ALREADY_CONTAINS_CDC_COLUMNS"
+    assert condition(lambda: sql("ALTER TABLE taken CLUSTER BY (c)")) == "DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED"
+    assert condition(lambda: sql("ALTER TABLE taken ADD COLUMN i INTERVAL DAY")) == "DELTA_UNSUPPORTED_DATA_TYPES"
+    sql(f"CREATE TABLE fed (a INT) USING delta {feed}")
+    assert condition(lambda: sql("ALTER TABLE fed ADD COLUMN _commit_version BIGINT")) == "RESERVED_CDC_COLUMNS_ON_WRITE"
+    merged = spark.sql("SELECT 1 a, 'x' _change_type").write.format("delta").mode("append").option("mergeSchema", "true")
+    assert condition(lambda: merged.saveAsTable("fed")) == "RESERVED_CDC_COLUMNS_ON_WRITE"
+    assert condition(lambda: spark.sql("SELECT 1 a, 2 b").write.format("delta").partitionBy("a", "a").save(f"{folder}/twice")) == (
+        "DELTA_DUPLICATE_COLUMNS_FOUND.PARTITION_COLUMNS")
+
+
 def all_of_them(url, folder):
     spark = SparkSession.builder.remote(url).create()
     failed = []
-    for check in (column_names, memory_sink_again, paths_for_names):
+    for check in (column_names, memory_sink_again, paths_for_names, definitions_refused):
         try:
             check(spark, folder)
             print(f"{check.__name__}: as Spark", flush=True)

@@ -221,7 +221,13 @@ SchemaPtr newTableSchema(const Schema& data, const std::vector<std::string>& par
       fields.push_back({field.name, asNullable(field.type), true, field.metadata});
   }
   const SchemaPtr schema = DataType::structOf(std::move(fields));
+  std::set<std::string> seen;
   for (const std::string& name : partitionColumns) {
+    if (!seen.insert(toLowerAscii(name)).second) {
+      throw Error("DELTA_DUPLICATE_COLUMNS_FOUND.PARTITION_COLUMNS",
+                  "The column " + name + " stands twice among those to partition by.",
+                  {{"duplicateCols", "`" + toLowerAscii(name) + "`"}});
+    }
     if (schema->fieldIndex(name, /*caseSensitive=*/false) >= 0) continue;
     throw Error("COLUMN_NOT_FOUND", "There is no column " + name + " to partition by.", {{"colName", name}});
   }

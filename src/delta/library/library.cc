@@ -17,6 +17,7 @@
 #include "common/json_text.h"
 #include "common/task_pool.h"
 #include "common/uuid.h"
+#include "delta/changes/metadata_rules.h"
 #include "delta/commit/transaction.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/partitioned_writer.h"
@@ -186,6 +187,7 @@ DeltaTable DeltaTable::create(const std::string& path, ArrowSchema* schema, cons
     }
     delta::assignColumnMapping(&metadata, delta::PhysicalNames::Generated);
     delta::nameRowIdColumns(&metadata);
+    delta::checkNewMetadata(nullptr, metadata);
     const auto wanted = delta::takeFeatureRequests(&metadata, log->table().uri());
     delta::Transaction transaction(log, nullptr);
     transaction.setProtocol(delta::protocolForNewTable(metadata, log->table().uri(), wanted));

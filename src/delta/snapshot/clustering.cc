@@ -1,5 +1,7 @@
 #include "delta/snapshot/clustering.h"
 
+#include <set>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -14,8 +16,9 @@ constexpr size_t kMaxColumns = 4;
 
 using Path = std::vector<std::string>;
 
-// A path's names in one of two schemas of the same shape; nullopt where it leads nowhere.
-std::optional<Path> translated(const Path& path, const Schema& from, const Schema& to) {
+// A path's names in one of two schemas of the same shape, and the type there; nullopt where it leads nowhere.
+std::optional<Path> translated(const Path& path, const Schema& from, const Schema& to,
+                               const DataType** type = nullptr) {
   Path names;
   const DataType* source = &from;
   const DataType* target = &to;
@@ -26,7 +29,29 @@ std::optional<Path> translated(const Path& path, const Schema& from, const Schem
     source = source->fields()[static_cast<size_t>(index)].type.get();
     target = target->fields()[static_cast<size_t>(index)].type.get();
   }
+  if (type) *type = source;
   return names;
+}
+
+// As Delta has it: those whose least and greatest values the log holds.
+bool canCluster(const DataType& type) {
+  switch (type.id()) {
+    case TypeId::String:
+    case TypeId::Date:
+    case TypeId::Timestamp:
+    case TypeId::TimestampNtz:
+      return true;
+    default:
+      return type.isNumeric();
+  }
+}
+
+void checkType(const std::string& name, const DataType& type) {
+  if (canCluster(type)) return;
+  throw Error("DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED",
+              "A table is clustered by numbers, texts, dates and timestamps, and " + name + " is " +
+                  type.sqlString() + ".",
+              {{"columnsWithDataTypes", name + " : " + type.sqlString()}});
 }
 
 }  // namespace
@@ -41,11 +66,19 @@ DomainMetadata clusteringDomain(const Metadata& metadata,
   const SchemaPtr schema = metadata.schema();
   const SchemaPtr physical = physicalSchema(schema, columnMappingMode(metadata));
   nlohmann::ordered_json paths = nlohmann::ordered_json::array();
+  std::set<Path> seen;
   for (const Path& column : columns) {
-    const auto path = translated(column, *schema, *physical);
+    const DataType* type = nullptr;
+    const auto path = translated(column, *schema, *physical, &type);
     const std::string name = fmt::format("{}", fmt::join(column, "."));
     if (!path)
       throw Error("COLUMN_NOT_FOUND", "There is no column " + name + " to cluster by.", {{"colName", name}});
+    checkType(name, *type);
+    if (!seen.insert(*path).second) {
+      throw Error("DELTA_DUPLICATE_COLUMNS_FOUND.CLUSTER_BY",
+                  "The column " + name + " stands twice among those to cluster by.",
+                  {{"duplicateCols", "`" + name + "`"}});
+    }
     paths.push_back(*path);
   }
   const nlohmann::ordered_json json = {{"clusteringColumns", paths}, {"domainName", kClusteringDomain}};

@@ -14,8 +14,9 @@ namespace thalweg::delta {
 inline constexpr std::string_view kClusteringDomain = "delta.clustering";
 
 // The domain of a table with these clustering columns (paths of logical names, any case; none: the table is
-// clustered by no column). Throws Error COLUMN_NOT_FOUND, and DELTA_CLUSTER_BY_INVALID_NUM_COLUMNS for more
-// than four.
+// clustered by no column). Throws Error COLUMN_NOT_FOUND, DELTA_CLUSTER_BY_INVALID_NUM_COLUMNS for more than
+// four, DELTA_DUPLICATE_COLUMNS_FOUND.CLUSTER_BY, and DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED for
+// types that files are not skipped by.
 DomainMetadata clusteringDomain(const Metadata& metadata,
                                 const std::vector<std::vector<std::string>>& columns);
 

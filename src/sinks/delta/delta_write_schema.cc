@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "common/uuid.h"
+#include "delta/changes/metadata_rules.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/dependent_rules.h"
 #include "delta/files/row_tracking.h"
@@ -45,6 +46,7 @@ bool sameNames(const std::vector<std::string>& left, const std::vector<std::stri
 }  // namespace
 
 void DeltaWrite::settleProtocol() {
+  if (metadataChanged_) delta::checkNewMetadata(snapshot_ ? &snapshot_->metadata() : nullptr, metadata_);
   const std::string uri = log_->table().uri();
   const std::set<std::string> wanted = delta::takeFeatureRequests(&metadata_, uri);
   std::set<std::string> features = wanted;

@@ -99,7 +99,7 @@ TEST_F(StateTableTest, WhatTheCheckpointHasNotIsSaidAsSparkSaysIt) {
             "STDS_INVALID_OPTION_VALUE.IS_NEGATIVE");
   EXPECT_EQ(conditionOf([&] { openState("no-such-checkpoint", kHdfs); }), "STDS_COMMITTED_BATCH_UNAVAILABLE");
   EXPECT_EQ(conditionOf([&] {
-              openState(fixture, kHdfs, {{"joinSide", "left"}});
+              openState(fixture, kHdfs, {{"stateVarName", "count"}});
             }),
             "UNSUPPORTED_FEATURE.THALWEG");
 }
