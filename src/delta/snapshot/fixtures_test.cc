@@ -60,7 +60,10 @@ void checkAgainstChecksum(const Snapshot& snapshot) {
   const auto checksum = readChecksum(*snapshot.table().fileSystem, snapshot.logPath(), snapshot.version());
   if (!checksum) {
     const std::string path = snapshot.logPath() + "/" + checksumFileName(snapshot.version());
-    EXPECT_FALSE(snapshot.table().fileSystem->stat(path)) << "it does not parse";
+    if (!snapshot.table().fileSystem->stat(path)) return;
+    // Writers before Delta 2 left out what the protocol asks for now: such a file says too little to be used.
+    const json text = json::parse(snapshot.table().fileSystem->readAll(path));
+    EXPECT_FALSE(text.contains("metadata") && text.contains("protocol")) << "it does not parse";
     return;
   }
   EXPECT_EQ(snapshot.numFiles(), checksum->numFiles);
