@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import re
 import subprocess
+import traceback
 import urllib.parse
 
 import pyarrow.parquet as parquet
@@ -50,6 +51,20 @@ def condition(call):
     except Exception as error:  # noqa: BLE001 - the class is the client's business
         return error.getCondition() if hasattr(error, "getCondition") else repr(error)
     return None
+
+
+def failed_checks(url, folder, checks):
+    """Runs checks (functions of a session and a folder) in turn; what failed, in a line each."""
+    spark = SparkSession.builder.remote(url).create()
+    failed = []
+    for check in checks:
+        try:
+            check(spark, folder)
+            print(f"{check.__name__}: as Spark", flush=True)
+        except Exception as error:  # noqa: BLE001 - the others are still of interest
+            traceback.print_exc()
+            failed.append(f"{check.__name__}: {error}")
+    return failed
 
 
 class Broker:

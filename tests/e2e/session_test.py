@@ -6,7 +6,7 @@ import os
 import sys
 import tempfile
 
-from harness import Server, SparkSession, condition, in_child
+from harness import Server, condition, failed_checks, in_child
 from pyspark.sql import functions as F
 
 PROGRAM = sys.argv[1]
@@ -94,22 +94,10 @@ def definitions_refused(spark, folder):
         "DELTA_DUPLICATE_COLUMNS_FOUND.PARTITION_COLUMNS")
 
 
-def all_of_them(url, folder):
-    spark = SparkSession.builder.remote(url).create()
-    failed = []
-    for check in (column_names, memory_sink_again, paths_for_names, definitions_refused):
-        try:
-            check(spark, folder)
-            print(f"{check.__name__}: as Spark", flush=True)
-        except Exception as error:  # noqa: BLE001 - the others are still of interest
-            import traceback
-            traceback.print_exc()
-            failed.append(f"{check.__name__}: {error}")
-    return failed
-
+CHECKS = (column_names, memory_sink_again, paths_for_names, definitions_refused)
 
 with tempfile.TemporaryDirectory(prefix="thalweg-session-") as directory:
     server = Server(PROGRAM, arguments=["--warehouse", f"{directory}/wh", "--allowed-root", directory])
-    problems = in_child(all_of_them, server.url, directory)
+    problems = in_child(failed_checks, server.url, directory, CHECKS)
     server.end()
     assert not problems, problems

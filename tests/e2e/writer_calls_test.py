@@ -8,7 +8,7 @@ import json
 import sys
 import tempfile
 
-from harness import Server, SparkSession, condition, in_child
+from harness import Server, condition, failed_checks, in_child
 import pyarrow.parquet
 from pyspark.sql import functions as F
 
@@ -250,23 +250,11 @@ def rows_over_files(spark, folder):
         assert spark.read.format("delta").load(path).count() == 100
 
 
-def all_of_them(url, folder):
-    spark = SparkSession.builder.remote(url).create()
-    failed = []
-    for check in (joins_of_padded_columns, overwrites_by_condition, rows_of_a_table_that_is_replaced, overwrites_of_partitions, clustered, evolution_widens, properties,
-                  features_and_lengths, rows_over_files):
-        try:
-            check(spark, folder)
-            print(f"{check.__name__}: as Spark", flush=True)
-        except Exception as error:  # noqa: BLE001 - the others are still of interest
-            import traceback
-            traceback.print_exc()
-            failed.append(f"{check.__name__}: {error}")
-    return failed
-
+CHECKS = (joins_of_padded_columns, overwrites_by_condition, rows_of_a_table_that_is_replaced, overwrites_of_partitions, clustered, evolution_widens, properties,
+          features_and_lengths, rows_over_files)
 
 with tempfile.TemporaryDirectory(prefix="thalweg-writer-calls-") as directory:
     server = Server(PROGRAM, arguments=["--warehouse", f"{directory}/wh", "--allowed-root", directory])
-    problems = in_child(all_of_them, server.url, directory)
+    problems = in_child(failed_checks, server.url, directory, CHECKS)
     server.end()
     assert not problems, problems

@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 
-from harness import Server, SparkSession, condition, in_child
+from harness import Server, condition, failed_checks, in_child
 from pyspark.sql import functions as F
 
 PROGRAM = sys.argv[1]
@@ -234,22 +234,10 @@ def reads(spark, folder):
     assert condition(lambda: rows("SELECT * FROM VALUES (2, 'b') t(x, y) ORDER BY ALL, x")) == "UNRESOLVED_COLUMN.WITH_SUGGESTION"
 
 
-def all_of_them(url, folder):
-    spark = SparkSession.builder.remote(url).create()
-    failed = []
-    for check in (char_and_varchar, spread_rows, auto_compaction, conditions, change_feed_of_vectors, reads):
-        try:
-            check(spark, folder)
-            print(f"{check.__name__}: as Spark", flush=True)
-        except Exception as error:  # noqa: BLE001 - the others are still of interest
-            import traceback
-            traceback.print_exc()
-            failed.append(f"{check.__name__}: {error}")
-    return failed
-
+CHECKS = (char_and_varchar, spread_rows, auto_compaction, conditions, change_feed_of_vectors, reads)
 
 with tempfile.TemporaryDirectory(prefix="thalweg-writes-") as directory:
     server = Server(PROGRAM, arguments=["--warehouse", f"{directory}/wh", "--allowed-root", directory])
-    problems = in_child(all_of_them, server.url, directory)
+    problems = in_child(failed_checks, server.url, directory, CHECKS)
     server.end()
     assert not problems, problems

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "common/json_text.h"
 #include "delta/files/column_mapping.h"
+#include "delta/files/statistics_columns.h"
 
 namespace thalweg::delta {
 namespace {
@@ -33,21 +34,8 @@ std::optional<Path> translated(const Path& path, const Schema& from, const Schem
   return names;
 }
 
-// As Delta has it: those whose least and greatest values the log holds.
-bool canCluster(const DataType& type) {
-  switch (type.id()) {
-    case TypeId::String:
-    case TypeId::Date:
-    case TypeId::Timestamp:
-    case TypeId::TimestampNtz:
-      return true;
-    default:
-      return type.isNumeric();
-  }
-}
-
 void checkType(const std::string& name, const DataType& type) {
-  if (canCluster(type)) return;
+  if (hasBounds(type)) return;
   throw Error("DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED",
               "A table is clustered by numbers, texts, dates and timestamps, and " + name + " is " +
                   type.sqlString() + ".",
