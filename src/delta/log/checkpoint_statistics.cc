@@ -51,6 +51,7 @@ bool CheckpointStatistics::load() const {
               error.message());
       rows_ = {};
       texts_ = {};
+      failure_ = error;
       state_.store(State::Lost, std::memory_order_release);
     }
   });
@@ -101,8 +102,9 @@ bool StatisticsCursor::find(const StatisticsPlace& place, std::string_view added
 Error lostStatistics(const CheckpointStatistics& source) {
   return Error("DELTA_STATE_RECOVER_ERROR",
                "The statistics of the table's files were in the checkpoint " + source.path() +
-                   ", which was removed or replaced since the table was read. Run the operation again: "
-                   "it reads the table's log anew.",
+                   ", which cannot be read as it was when the table was. Run the operation again: it reads the "
+                   "table's log anew. The reason: " +
+                   source.failure()->text(),
                {{"operation", "statistics"}});
 }
 

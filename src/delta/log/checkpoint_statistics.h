@@ -40,6 +40,8 @@ class CheckpointStatistics : public std::enable_shared_from_this<CheckpointStati
   bool load() const;
   bool isLoaded() const { return state_.load(std::memory_order_acquire) == State::Loaded; }
   bool isLost() const { return state_.load(std::memory_order_acquire) == State::Lost; }
+  // Why they are lost; null where they are not.
+  const Error* failure() const { return isLost() ? &*failure_ : nullptr; }
   // The JSON text of a row that was expected, valid as long as this; nullopt where it has none, or where they
   // are lost. Loads.
   std::optional<std::string_view> at(uint32_t row) const;
@@ -70,6 +72,7 @@ class CheckpointStatistics : public std::enable_shared_from_this<CheckpointStati
   size_t numRows_ = 0;  // up to the last that was expected
   mutable std::once_flag once_;
   mutable std::atomic<State> state_ = State::Unread;
+  mutable std::optional<Error> failure_;  // written before state_ says Lost
   mutable TextArena texts_;
   mutable std::vector<const char*> rows_;  // to a length of four bytes and the text; null: none
 };
@@ -95,7 +98,7 @@ class StatisticsCursor {
   std::set<const CheckpointStatistics*> opened_;
 };
 
-// DELTA_STATE_RECOVER_ERROR, for who cannot do without.
+// DELTA_STATE_RECOVER_ERROR with the reason, for who cannot do without statistics that are lost.
 Error lostStatistics(const CheckpointStatistics& source);
 
 }  // namespace thalweg::delta

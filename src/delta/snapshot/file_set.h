@@ -2,7 +2,7 @@
 // vector). Immutable layers, base first, newer hiding older; neighbours are merged when the newer has grown
 // to half of the older, so that a version costs what its commit changed (times the logarithm of the table,
 // over time), snapshots share all that they have in common, and a look-up asks few layers. Within memory an
-// entry is its packed record and 24 bytes. Statistics of large checkpoints are in none, but read on demand.
+// entry is its packed record and 32 bytes. Statistics of large checkpoints are in none, but read on demand.
 #pragma once
 
 #include <cstdint>
