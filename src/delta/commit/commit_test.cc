@@ -331,6 +331,19 @@ TEST_F(CommitTest, ChecksumFollowsEachCommitAndEqualsReplay) {
   EXPECT_EQ(checksum->txnId, json::parse(lines(2)[0])["commitInfo"]["txnId"].get<std::string>());
 }
 
+// DROP TABLE, or a user who moves the folder, meets what a commit left to be done.
+TEST_F(CommitTest, NothingFollowsACommitOfATableThatIsGone) {
+  create({{"delta.checkpointInterval", "1"}});
+  std::vector<std::function<void()>> later;
+  log_ = std::make_shared<DeltaLog>(Location{store_, "/t"}, systemClock(),
+                                    [&](std::function<void()> work) { later.push_back(std::move(work)); });
+  append(fileOf("a", "1"));
+  ASSERT_FALSE(later.empty());
+  memory_->removeTree("/t");
+  for (const auto& work : later) work();
+  EXPECT_TRUE(memory_->list("/t").empty());
+}
+
 TEST_F(CommitTest, CheckpointEveryIntervalVersionsCarriesTheWholeState) {
   create({{"delta.checkpointInterval", "3"}});
   append(fileOf("a", "1"));

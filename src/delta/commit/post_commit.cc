@@ -5,6 +5,7 @@
 #include "common/logging.h"
 #include "delta/checkpoint/checkpoint_writer.h"
 #include "delta/checkpoint/log_clean_up.h"
+#include "delta/log/log_files.h"
 #include "delta/log/version_checksum.h"
 #include "delta/snapshot/table_features.h"
 #include "storage/temporary_names.h"
@@ -38,10 +39,16 @@ void writeVersionChecksum(const Snapshot& snapshot) {
   writeChecksum(*snapshot.table().fileSystem, snapshot.logPath(), snapshot.version(), checksum);
 }
 
+// A table that was dropped or moved since its commit gets no folder anew for the sake of what follows it.
+bool isThere(const Snapshot& snapshot) {
+  const std::string commit = snapshot.logPath() + "/" + commitFileName(snapshot.version());
+  return snapshot.table().fileSystem->stat(commit).has_value();
+}
+
 template <typename Work>
 void bestEffort(const Snapshot& snapshot, const char* what, const Work& work) {
   try {
-    work();
+    if (isThere(snapshot)) work();
   } catch (...) {
     logWarn("The {} of version {} in {} was not written: {}", what, snapshot.version(), snapshot.logPath(),
             currentExceptionAsError().message());

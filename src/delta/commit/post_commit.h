@@ -9,7 +9,8 @@ namespace thalweg::delta {
 
 // Writes V.crc, and where delta.checkpointInterval says so a checkpoint, after which the log's expired files
 // are removed (see log_clean_up.h; at most once for each day's cutoff and handle). All of it on the log's
-// executor. Never throws: a failure is logged, and a later version tries again.
+// executor, and nothing where the table is gone by then. Never throws: a failure is logged, and a later version
+// tries again.
 void runPostCommit(const std::shared_ptr<DeltaLog>& log, const SnapshotPtr& snapshot);
 
 }  // namespace thalweg::delta
