@@ -156,7 +156,8 @@ def evolve(ours, spark, root, properties, options, begins_late):
         sides, ended = {}, {}
         for engine in ("ours", "spark"):
             # A schema log says where its checkpoint lies: both run in the same place.
-            shutil.copytree(going_on, current) if going_on else current.mkdir()
+            # What Spark does behind a commit may make the folder anew, once it has been moved away.
+            shutil.copytree(going_on, current, dirs_exist_ok=True) if going_on else current.mkdir()
             task = {"upstream": upstream, "folder": str(current),
                     "options": {**options, **turn_options, "schemaTrackingLocation": str(current / "checkpoint/schemas")}}
             ended[engine] = run(ours, task) if engine == "ours" else spark.run(task)
