@@ -80,7 +80,7 @@ void checkDefaultLength(const ExpressionPtr& value, const StructField& field, Co
 
 // Deterministic within a query, and not from one to the next. (now() is let through, as in Delta.)
 void refuseMoments(const Expression& expression) {
-  static const std::set<std::string_view> kMoments = {"current_timestamp", "current_date", "curdate"};
+  static const std::set<std::string_view> kMoments = {"current_timestamp", "current_date"};
   if (expression.kind() == ExpressionKind::Call) {
     const std::string& name = static_cast<const Call&>(expression).traits().name;
     if (kMoments.contains(name)) {

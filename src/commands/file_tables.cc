@@ -8,7 +8,7 @@
 namespace thalweg {
 namespace {
 
-void take(const FileSettingLookup& setting, std::initializer_list<const char*> keys, Options* options) {
+void take(const SettingLookup& setting, std::initializer_list<const char*> keys, Options* options) {
   for (const char* key : keys) {
     if (const auto value = setting(key)) options->set(key, *value);
   }
@@ -16,14 +16,14 @@ void take(const FileSettingLookup& setting, std::initializer_list<const char*> k
 
 }  // namespace
 
-void takeFileReadSettings(const FileSettingLookup& setting, Options* options) {
+void takeFileReadSettings(const SettingLookup& setting, Options* options) {
   take(setting,
        {"spark.sql.parquet.mergeSchema", "spark.sql.files.ignoreCorruptFiles",
         "spark.sql.files.ignoreMissingFiles"},
        options);
 }
 
-void takeFileWriteSettings(const FileSettingLookup& setting, Options* options) {
+void takeFileWriteSettings(const SettingLookup& setting, Options* options) {
   take(setting, {"spark.sql.parquet.compression.codec", "spark.sql.files.maxRecordsPerFile"}, options);
 }
 

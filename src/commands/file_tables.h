@@ -1,22 +1,18 @@
 // Tables that are folders of files, and no more: what the formats of files want of statements.
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <string>
-
 #include "commands/command_session.h"
 #include "commands/table_target.h"
+#include "common/options.h"
+#include "common/setting_lookup.h"
 #include "plan/logical/node.h"
 
 namespace thalweg {
 
-using FileSettingLookup = std::function<std::optional<std::string>(const std::string& key)>;
-
 // The session's settings for files become options, under their own names: of readers, and of writers, streams
 // included.
-void takeFileReadSettings(const FileSettingLookup& setting, Options* options);
-void takeFileWriteSettings(const FileSettingLookup& setting, Options* options);
+void takeFileReadSettings(const SettingLookup& setting, Options* options);
+void takeFileWriteSettings(const SettingLookup& setting, Options* options);
 
 // Do the rows of a plan come from files in this folder or below?
 bool readsFilesBelow(const LogicalNode& rows, const Location& folder);

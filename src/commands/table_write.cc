@@ -12,13 +12,13 @@
 namespace thalweg {
 namespace {
 
-void takeSetting(const std::string& key, const std::string& option, const delta::SettingLookup& setting,
+void takeSetting(const std::string& key, const std::string& option, const SettingLookup& setting,
                  Options* options) {
   const auto value = setting(key);
   if (value && !options->has(option)) options->set(option, *value);
 }
 
-void takeMergeSchema(const delta::SettingLookup& setting, Options* options) {
+void takeMergeSchema(const SettingLookup& setting, Options* options) {
   takeSetting("spark.databricks.delta.schema.autoMerge.enabled", "mergeSchema", setting, options);
 }
 
@@ -140,11 +140,11 @@ void makeTable(const TableSave& save, CommandSession& session) {
 
 }  // namespace
 
-void takeOptimizeWrite(const delta::SettingLookup& setting, Options* options) {
+void takeOptimizeWrite(const SettingLookup& setting, Options* options) {
   takeSetting("spark.databricks.delta.optimizeWrite.enabled", "optimizeWrite", setting, options);
 }
 
-void takeWriteSettings(const delta::SettingLookup& setting, Options* options) {
+void takeWriteSettings(const SettingLookup& setting, Options* options) {
   takeOptimizeWrite(setting, options);
   takeMergeSchema(setting, options);
   takeFileWriteSettings(setting, options);

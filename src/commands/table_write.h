@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "commands/command_session.h"
-#include "delta/maintain/auto_compaction.h"
+#include "common/setting_lookup.h"
 #include "sql/statements.h"
 
 namespace thalweg {
@@ -27,10 +27,10 @@ struct TableWrite {
 // What a batch write does where its own options do not say: the session's settings become options
 // (partitionOverwriteMode, optimizeWrite, and those of auto compaction under their own names). Every batch
 // write's options pass here; the format acts on them.
-void takeWriteSettings(const delta::SettingLookup& setting, Options* options);
+void takeWriteSettings(const SettingLookup& setting, Options* options);
 
 // Of these what a stream's writes take too.
-void takeOptimizeWrite(const delta::SettingLookup& setting, Options* options);
+void takeOptimizeWrite(const SettingLookup& setting, Options* options);
 
 // The oldest version of the table at `uri` among the scans of a plan; nothing where it is not read.
 std::optional<int64_t> versionReadOf(const LogicalNode& rows, const std::string& uri);

@@ -7,20 +7,8 @@
 namespace thalweg {
 namespace {
 
-std::string asciiOnly(const std::string& uri) {
-  constexpr char kHex[] = "0123456789ABCDEF";
-  std::string text;
-  for (const char raw : uri) {
-    const auto c = static_cast<unsigned char>(raw);
-    if (c < 0x80) {
-      text += raw;
-    } else {
-      text += '%';
-      text += kHex[c >> 4];
-      text += kHex[c & 15];
-    }
-  }
-  return text;
+bool isAscii(unsigned char c) {
+  return c < 0x80;
 }
 
 }  // namespace
@@ -28,7 +16,7 @@ std::string asciiOnly(const std::string& uri) {
 std::string shortFileUri(const FileSystem& files, std::string_view path) {
   std::string uri = files.uriOf(path);
   arrow::util::InitializeUTF8();
-  return arrow::util::ValidateUTF8(uri) ? uri : asciiOnly(uri);
+  return arrow::util::ValidateUTF8(uri) ? uri : percentEncoded(uri, isAscii);
 }
 
 std::string fileUri(const FileSystem& files, std::string_view path) {

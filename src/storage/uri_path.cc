@@ -16,13 +16,13 @@ bool isLegalInUriPath(unsigned char c) {
 
 }  // namespace
 
-std::string encodeUriPath(std::string_view path) {
+std::string percentEncoded(std::string_view text, bool (*keeps)(unsigned char)) {
   constexpr char kHex[] = "0123456789ABCDEF";
   std::string encoded;
-  encoded.reserve(path.size());
-  for (const char raw : path) {
+  encoded.reserve(text.size());
+  for (const char raw : text) {
     const auto c = static_cast<unsigned char>(raw);
-    if (isLegalInUriPath(c)) {
+    if (keeps(c)) {
       encoded += raw;
     } else {
       encoded += '%';
@@ -31,6 +31,10 @@ std::string encodeUriPath(std::string_view path) {
     }
   }
   return encoded;
+}
+
+std::string encodeUriPath(std::string_view path) {
+  return percentEncoded(path, isLegalInUriPath);
 }
 
 std::string decodeUriPath(std::string_view text) {

@@ -10,6 +10,9 @@ namespace thalweg {
 // rest raw, non-ASCII included: what Java's multi-argument URI constructor does.
 std::string encodeUriPath(std::string_view path);
 
+// Percent-encodes the bytes of a text that `keeps` refuses, in capitals.
+std::string percentEncoded(std::string_view text, bool (*keeps)(unsigned char));
+
 // Decodes each %XX once; a '%' without two hexadecimal digits stays as it is. Any bytes in, any bytes out.
 std::string decodeUriPath(std::string_view text);
 

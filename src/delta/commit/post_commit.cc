@@ -20,7 +20,14 @@ auto valuesOf(const Values& map) {
   return values;
 }
 
+// A table that was dropped or moved since its commit gets no folder anew for the sake of what follows it.
+bool isThere(const Snapshot& snapshot) {
+  const std::string commit = snapshot.logPath() + "/" + commitFileName(snapshot.version());
+  return snapshot.table().fileSystem->stat(commit).has_value();
+}
+
 void writeVersionChecksum(const Snapshot& snapshot) {
+  if (!isThere(snapshot)) return;
   passFaultPoint(FaultPoint::DeltaChecksumBefore);
   VersionChecksum checksum;
   checksum.txnId = snapshot.txnId();
@@ -39,16 +46,10 @@ void writeVersionChecksum(const Snapshot& snapshot) {
   writeChecksum(*snapshot.table().fileSystem, snapshot.logPath(), snapshot.version(), checksum);
 }
 
-// A table that was dropped or moved since its commit gets no folder anew for the sake of what follows it.
-bool isThere(const Snapshot& snapshot) {
-  const std::string commit = snapshot.logPath() + "/" + commitFileName(snapshot.version());
-  return snapshot.table().fileSystem->stat(commit).has_value();
-}
-
 template <typename Work>
 void bestEffort(const Snapshot& snapshot, const char* what, const Work& work) {
   try {
-    if (isThere(snapshot)) work();
+    work();
   } catch (...) {
     logWarn("The {} of version {} in {} was not written: {}", what, snapshot.version(), snapshot.logPath(),
             currentExceptionAsError().message());
@@ -73,6 +74,7 @@ void cleanUp(DeltaLog& log, const Snapshot& snapshot, const CheckpointReport& ch
 }
 
 void writeCheckpointAndCleanUp(DeltaLog& log, const Snapshot& snapshot) {
+  if (!isThere(snapshot)) return;
   std::optional<CheckpointReport> checkpoint;
   bestEffort(snapshot, "checkpoint",
              [&] { checkpoint = writeCheckpoint(snapshot, log.clock(), log.checkpointSettings()); });

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "common/cancellation.h"
+#include "common/setting_lookup.h"
 #include "delta/actions/actions.h"
 #include "delta/modify/table_edit.h"
 #include "delta/snapshot/delta_log.h"
@@ -28,7 +29,6 @@ struct AutoCompactionRules {
 
 // What the setting asks for, or where it says nothing the table's properties delta.autoOptimize.autoCompact
 // and delta.autoOptimize. nullopt: nothing is to be compacted.
-using SettingLookup = std::function<std::optional<std::string>(const std::string& key)>;
 std::optional<AutoCompactionRules> autoCompactionRules(const Metadata& metadata,
                                                        const SettingLookup& setting);
 
