@@ -46,7 +46,8 @@ size_t commonLength(const Run& run, Keys keys) {
 
 // Sorts a run by its next eight bytes, and adds the runs that agree in them too to `more`.
 void sortRun(Run run, Keys keys, std::vector<Run>* more) {
-  const auto [depth, sorted] = run;
+  const size_t depth = run.depth;
+  const auto sorted = run.keys;
   for (SortedKey& key : sorted) key.bytes = bytesAt(keys[key.index], depth);
   std::sort(sorted.begin(), sorted.end(), [](const SortedKey& a, const SortedKey& b) { return a.bytes < b.bytes; });
   for (auto same = sorted.begin(); same != sorted.end();) {

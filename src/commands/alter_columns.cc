@@ -352,7 +352,8 @@ class ColumnChange {
                         {target_.shownName(), delta::tableFlag(change_.metadata, delta::kEnableTypeWidening),
                          [&] { refuseDependents(path); }, boundedType()});
       if (!hasField(*schema_, path)) {
-        if (hasBounds(statement_.newBounds)) throw unsupported("ALTER COLUMN with a length of what lies in an array or a map");
+        if (hasBounds(statement_.newBounds))
+          throw unsupported("ALTER COLUMN with a length of what lies in an array or a map");
         return sayChanged(elementJson(path));
       }
     }

@@ -1,12 +1,12 @@
 #include "commands/metadata_change.h"
 
 #include "common/error.h"
-#include "delta/changes/metadata_rules.h"
 #include "delta/commit/transaction.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/row_tracking.h"
 #include "delta/files/statistics_columns.h"
 #include "delta/maintain/row_tracking_start.h"
+#include "delta/snapshot/metadata_rules.h"
 #include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 

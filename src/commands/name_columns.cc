@@ -24,7 +24,8 @@ bool NameColumns::isPartition(const std::string& column) const {
 }
 
 NameColumns columnsOfName(const sql::Name& name, CommandSession& session) {
-  if (const LogicalPtr view = findTemporaryView(name, session)) return {schemaOf(*view), {}, std::nullopt, true};
+  if (const LogicalPtr view = findTemporaryView(name, session))
+    return {schemaOf(*view), {}, std::nullopt, true};
   auto entry = findEntry(name, session);
   if (entry && entry->isView()) return {viewColumns(*entry), {}, entry, false};
   TableColumns columns = columnsOf(requireTable(name, session, "DESCRIBE"), session);

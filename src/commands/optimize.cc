@@ -6,8 +6,8 @@
 #include <arrow/api.h>
 #include <nlohmann/json.hpp>
 
-#include "commands/statements.h"
 #include "commands/partition_condition.h"
+#include "commands/statements.h"
 #include "commands/table_target.h"
 #include "common/error.h"
 #include "common/json_text.h"

@@ -6,8 +6,8 @@
 #include <arrow/buffer.h>
 #include <arrow/scalar.h>
 
-#include "commands/statements.h"
 #include "commands/rows.h"
+#include "commands/statements.h"
 #include "commands/table_target.h"
 #include "common/error.h"
 #include "common/options.h"

@@ -109,7 +109,7 @@ EditedTable requireEditable(const sql::Name& name, CommandSession& session, cons
   table.log = requireDelta(table.target, session, operation);
   table.snapshot = table.log->require();
   const delta::Snapshot& snapshot = *table.snapshot;
-  delta::checkWritable(snapshot.protocol(), snapshot.table().uri());
+  delta::checkWritable(snapshot.protocol(), snapshot.metadata(), snapshot.table().uri());
   const auto& entry = table.target.entry;
   const sql::Name qualifier =
       entry ? sql::Name{entry->name.catalog, entry->name.schema, entry->name.table} : name;

@@ -87,9 +87,8 @@ CommandResult showProperties(const sql::ShowTables& statement, CommandSession& s
   if (statement.key) {
     const auto it = properties.find(*statement.key);
     rows.addText(*statement.key);
-    rows.addText(it != properties.end()
-                     ? shownSetting(it->first, it->second)
-                     : "Table " + table + " does not have property: " + *statement.key);
+    rows.addText(it != properties.end() ? shownSetting(it->first, it->second)
+                                        : "Table " + table + " does not have property: " + *statement.key);
     return {schema, {rows.finish()}};
   }
   for (const auto& [key, value] : properties) {

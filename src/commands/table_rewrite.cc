@@ -90,7 +90,7 @@ class Rewrite {
 
 void rewriteTable(const std::shared_ptr<delta::DeltaLog>& log, const delta::SnapshotPtr& snapshot,
                   delta::Metadata metadata, delta::Operation operation, CommandSession& session) {
-  delta::checkWritable(snapshot->protocol(), snapshot->table().uri());
+  delta::checkWritable(snapshot->protocol(), snapshot->metadata(), snapshot->table().uri());
   const std::vector<delta::AddFile> files = snapshot->liveFiles(delta::Statistics::IfKnown);
   const Rewrite rewrite(snapshot, metadata, session.cancellation());
   NewFiles written(snapshot->table());

@@ -1,8 +1,8 @@
 // VACUUM: files that no retained version of a Delta table needs go.
 #include <cmath>
 
-#include "commands/statements.h"
 #include "commands/rows.h"
+#include "commands/statements.h"
 #include "commands/table_target.h"
 #include "common/error.h"
 #include "common/options.h"

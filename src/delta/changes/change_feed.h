@@ -11,11 +11,6 @@
 
 namespace thalweg::delta {
 
-// The column in which change files say what became of a row, and the two that a reader adds.
-inline constexpr std::string_view kChangeTypeColumn = "_change_type";
-inline constexpr std::string_view kCommitVersionColumn = "_commit_version";
-inline constexpr std::string_view kCommitTimestampColumn = "_commit_timestamp";
-
 // The rows of a file that a commit changed.
 struct ChangedFile {
   AddFile file;  // its deletion vector's rows are none of them

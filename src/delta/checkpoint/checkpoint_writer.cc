@@ -262,7 +262,7 @@ CheckpointReport writeWithStatistics(const Snapshot& snapshot, const Clock& cloc
 
 CheckpointReport writeCheckpoint(const Snapshot& snapshot, const Clock& clock,
                                  const CheckpointSettings& settings) {
-  checkWritable(snapshot.protocol(), snapshot.table().path);
+  checkWritable(snapshot.protocol(), snapshot.metadata(), snapshot.table().path);
   try {
     if (!snapshot.files().hasLostStatistics()) return writeWithStatistics(snapshot, clock, settings);
   } catch (const Error&) {

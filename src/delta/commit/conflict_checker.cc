@@ -102,7 +102,7 @@ class Checker {
     if (!conflicts) conflicts = dropsFeature(before_->protocol(), *changed);
     if (!conflicts) {
       try {
-        checkWritable(*changed, tablePath());
+        checkWritable(*changed, before_->metadata(), tablePath());
       } catch (const Error&) {
         conflicts = true;
       }

@@ -13,9 +13,9 @@
 #include <gtest/gtest.h>
 
 #include "common/uuid.h"
+#include "delta/checkpoint/checkpoint_writer.h"
 #include "delta/commit/transaction.h"
 #include "delta/log/log_files.h"
-#include "delta/checkpoint/checkpoint_writer.h"
 #include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 

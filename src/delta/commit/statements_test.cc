@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "common/error.h"
+#include "delta/checkpoint/checkpoint_writer.h"
 #include "delta/commit/statements_for_tests.h"
 #include "delta/commit/transaction.h"
 #include "delta/files/data_file_writer.h"
@@ -13,7 +14,6 @@
 #include "delta/modify/table_edit.h"
 #include "delta/scan/data_file_reader.h"
 #include "delta/scan/vector_files.h"
-#include "delta/checkpoint/checkpoint_writer.h"
 #include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 #include "delta/upsert/upsert.h"

@@ -144,7 +144,7 @@ void Transaction::prepare() {
     if (!metadata_->createdTime) metadata_->createdTime = log_->clock().nowMillis();
     if (!protocol_) protocol_ = protocolForNewTable(*metadata_, log_->table().path);
   }
-  checkWritable(protocol(), log_->table().path);
+  checkWritable(protocol(), metadata(), log_->table().path);
 }
 
 void Transaction::plan() {

@@ -10,6 +10,7 @@
 #include "common/uuid.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/partition_values.h"
+#include "delta/snapshot/feed_columns.h"
 #include "formats/parquet/parquet_codec.h"
 #include "storage/uri_path.h"
 
@@ -81,7 +82,7 @@ DataFileLayout changeFileLayout(const DataFileLayout& dataFiles) {
   DataFileLayout layout = dataFiles;
   const auto withType = [](const SchemaPtr& schema) {
     std::vector<StructField> fields = schema->fields();
-    fields.push_back({std::string(kChangeType), DataType::primitive(TypeId::String)});
+    fields.push_back({std::string(kChangeTypeColumn), DataType::primitive(TypeId::String)});
     return DataType::structOf(std::move(fields));
   };
   layout.schema = withType(dataFiles.schema);

@@ -40,10 +40,8 @@ DataFileLayout makeDataFileLayout(Location table, const Metadata& metadata, cons
 // The partition columns under the names that partition values have.
 std::vector<StructField> storedPartitionColumns(const DataFileLayout& layout);
 
-// The column that change data files have beside the table's: what became of a row.
-inline constexpr std::string_view kChangeType = "_change_type";
-
-// Of the change data files beside a table's data files: its columns and, last, kChangeType; no statistics.
+// Of the change data files beside a table's data files: its columns and, last, kChangeTypeColumn; no
+// statistics.
 DataFileLayout changeFileLayout(const DataFileLayout& dataFiles);
 
 // Removes data files that no commit names, as far as the store lets it: a file that stays is no part of the

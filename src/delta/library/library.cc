@@ -17,7 +17,6 @@
 #include "common/json_text.h"
 #include "common/task_pool.h"
 #include "common/uuid.h"
-#include "delta/changes/metadata_rules.h"
 #include "delta/commit/transaction.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/partitioned_writer.h"
@@ -28,6 +27,7 @@
 #include "delta/scan/data_file_reader.h"
 #include "delta/scan/row_count.h"
 #include "delta/snapshot/delta_log.h"
+#include "delta/snapshot/metadata_rules.h"
 #include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 #include "types/arrow_result.h"
@@ -286,7 +286,7 @@ int64_t DeltaTable::optimize(int64_t targetBytes) {
 struct DeltaTransaction::State {
   State(std::shared_ptr<DeltaLog> log, SnapshotPtr snapshot)
       : log(std::move(log)), snapshot(std::move(snapshot)), transaction(this->log, this->snapshot) {
-    delta::checkWritable(this->snapshot->protocol(), this->log->table().uri());
+    delta::checkWritable(this->snapshot->protocol(), this->snapshot->metadata(), this->log->table().uri());
     layout =
         delta::makeDataFileLayout(this->log->table(), this->snapshot->metadata(), this->snapshot->protocol());
     writer = std::make_unique<delta::PartitionedWriter>(layout, 0);

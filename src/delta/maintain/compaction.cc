@@ -93,7 +93,7 @@ std::vector<std::vector<AddFile>> chooseSmallFiles(const Snapshot& snapshot, con
 std::optional<CompactionReport> compactSmallFiles(const std::shared_ptr<DeltaLog>& log,
                                                   const CompactionRules& rules) {
   const SnapshotPtr snapshot = log->require();
-  checkWritable(snapshot->protocol(), log->table().uri());
+  checkWritable(snapshot->protocol(), snapshot->metadata(), log->table().uri());
   auto bins = chooseSmallFiles(*snapshot, rules);
   if (bins.empty()) return std::nullopt;
   keepWithin(&bins, rules.bytesPerCommit);

@@ -261,7 +261,7 @@ class Optimization {
 OptimizeReport optimizeTable(const std::shared_ptr<DeltaLog>& log, const SnapshotPtr& snapshot,
                              const OptimizeRequest& request, int numTasks, const RunTasks& runTasks,
                              const CancellationToken* cancellation) {
-  checkWritable(snapshot->protocol(), log->table().uri());
+  checkWritable(snapshot->protocol(), snapshot->metadata(), log->table().uri());
   return Optimization(log, snapshot, request, cancellation).run(numTasks, runTasks);
 }
 

@@ -153,7 +153,7 @@ RestoreReport restoreTable(const std::shared_ptr<DeltaLog>& log, const RestoreRe
                            const RunTasks& runTasks, const CancellationToken* cancellation) {
   const SnapshotPtr current = log->require();
   const std::string table = log->table().uri();
-  checkWritable(current->protocol(), table);
+  checkWritable(current->protocol(), current->metadata(), table);
   SnapshotPtr wanted = request.version ? versionOf(*log, *current, *request.version)
                                        : versionAt(*log, *current, *request.timestampMs);
   if (!wanted->files().loadStatistics()) wanted = reloadSnapshot(*wanted, log->clock());

@@ -84,7 +84,7 @@ bool giveIdsToSome(const std::shared_ptr<DeltaLog>& log, int64_t batchId) {
 
 SnapshotPtr giveRowIds(const std::shared_ptr<DeltaLog>& log) {
   const SnapshotPtr snapshot = log->require();
-  checkWritable(snapshot->protocol(), log->table().uri());
+  checkWritable(snapshot->protocol(), snapshot->metadata(), log->table().uri());
   if (!supportsFeature(snapshot->protocol(), kFeature)) addFeature(log, snapshot);
   for (int64_t batchId = 0; giveIdsToSome(log, batchId); ++batchId) {
   }

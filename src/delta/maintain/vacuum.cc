@@ -113,7 +113,7 @@ class Vacuum {
 
   VacuumReport run() {
     const Metadata& metadata = snapshot_->metadata();
-    checkWritable(snapshot_->protocol(), log_->table().uri());
+    checkWritable(snapshot_->protocol(), snapshot_->metadata(), log_->table().uri());
     tableRetentionMs_ = deletedFileRetentionMs(metadata);
     retentionMs_ = request_.retentionMs.value_or(tableRetentionMs_);
     checkRetention();

@@ -5,6 +5,7 @@
 #include <arrow/scalar.h>
 #include <arrow/type.h>
 
+#include "delta/snapshot/feed_columns.h"
 #include "types/arrow_result.h"
 
 namespace thalweg::delta {
@@ -24,7 +25,7 @@ void ChangeWriter::write(const std::shared_ptr<arrow::RecordBatch>& rows, std::s
 void ChangeWriter::write(const std::shared_ptr<arrow::RecordBatch>& rows,
                          std::shared_ptr<arrow::Array> types) {
   if (rows->num_rows() == 0) return;
-  const auto field = arrow::field(std::string(kChangeType), arrow::utf8());
+  const auto field = arrow::field(std::string(kChangeTypeColumn), arrow::utf8());
   writer_.write(valueOrThrow(rows->AddColumn(rows->num_columns(), field, std::move(types))));
 }
 

@@ -12,7 +12,7 @@
 
 namespace thalweg::delta {
 
-// The values of kChangeType.
+// The values of kChangeTypeColumn.
 inline constexpr std::string_view kChangeInsert = "insert";
 inline constexpr std::string_view kChangeDelete = "delete";
 inline constexpr std::string_view kChangePreimage = "update_preimage";

@@ -132,7 +132,7 @@ Protocol protocolForNewTable(const Metadata& metadata, std::string_view table,
   features.insert(wanted.begin(), wanted.end());
   features.merge(neededBy(metadata, features));
   const Protocol protocol = protocolOf(features);
-  checkWritable(protocol, table);
+  checkWritable(protocol, metadata, table);
   return protocol;
 }
 
@@ -147,7 +147,7 @@ Protocol upgradedProtocol(const Protocol& current, const Metadata& metadata, std
   refuseByNameOnly(needed, all);
   all.merge(needed);
   Protocol protocol = all == there ? current : protocolOf(all);
-  checkWritable(protocol, table);
+  checkWritable(protocol, metadata, table);
   return protocol;
 }
 

@@ -224,10 +224,27 @@ TEST(TableFeatures, ReadingRefusesUnknownReaderFeaturesByName) {
 TEST(TableFeatures, WritingRefusesWhatIsNotBuilt) {
   Metadata plain;
   plain.schemaString = R"({"type":"struct","fields":[]})";
-  EXPECT_NO_THROW(checkWritable(legacy(1, 2), "t"));
-  EXPECT_NO_THROW(checkWritable(legacy(2, 6), "t"));
-  EXPECT_EQ(conditionOf([&] { checkWritable(features({}, {"icebergCompatV2"}), "t"); }),
+  EXPECT_NO_THROW(checkWritable(legacy(1, 2), plain, "t"));
+  EXPECT_NO_THROW(checkWritable(legacy(2, 6), plain, "t"));
+  EXPECT_EQ(conditionOf([&] { checkWritable(features({}, {"icebergCompatV2"}), plain, "t"); }),
             "DELTA_UNSUPPORTED_FEATURES_FOR_WRITE");
+}
+
+// What follows each of Spark's commits into such a table would be missing after ours.
+TEST(TableFeatures, WritingRefusesPropertiesThatAskForMoreThanTheCommit) {
+  for (const auto& [name, value] : {std::pair("delta.compatibility.symlinkFormatManifest.enabled", "true"),
+                                    std::pair("delta.universalFormat.enabledFormats", "hudi")}) {
+    Metadata metadata;
+    metadata.schemaString = R"({"type":"struct","fields":[]})";
+    metadata.configuration[name] = value;
+    EXPECT_EQ(conditionOf([&] { checkWritable(legacy(1, 2), metadata, "t"); }),
+              "UNSUPPORTED_FEATURE.THALWEG");
+    EXPECT_EQ(conditionOf([&] { protocolForNewTable(metadata, "t"); }), "UNSUPPORTED_FEATURE.THALWEG");
+  }
+  Metadata off;
+  off.schemaString = R"({"type":"struct","fields":[]})";
+  off.configuration["delta.compatibility.symlinkFormatManifest.enabled"] = "false";
+  EXPECT_NO_THROW(checkWritable(legacy(1, 2), off, "t"));
 }
 
 // The pairs of versions are those that Spark 4.2 with Delta 4.4 gives such tables.
@@ -273,7 +290,7 @@ TEST(TableFeatures, APreviewTakesTheStableFeaturesPlace) {
   const Protocol preview = protocolForNewTable(metadata, "t", {"typeWidening-preview"});
   EXPECT_EQ(preview.readerFeatures, (std::vector<std::string>{"typeWidening-preview"}));
   EXPECT_EQ(upgradedProtocol(preview, metadata, "t"), preview);
-  EXPECT_NO_THROW(checkWritable(preview, "t"));
+  EXPECT_NO_THROW(checkWritable(preview, metadata, "t"));
 }
 
 TEST(TableFeatures, PropertiesAskForFeaturesAndGo) {

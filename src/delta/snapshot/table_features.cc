@@ -43,6 +43,19 @@ void checkVersions(const Protocol& protocol, std::string_view table) {
                {"supportedWriters", "1, 2, 3, 4, 5, 6, 7"}});
 }
 
+// Readers of what these properties promise would not see our commits, and could not know.
+void checkServedProperties(const Metadata& metadata, std::string_view table) {
+  const auto refuse = [&](const char* name, const char* what) {
+    throw unsupported(std::string("writing ") + what + " after each commit, which the property " + name +
+                      " of the Delta table " + std::string(table) +
+                      " asks for (unset it to write the table)");
+  };
+  constexpr const char* kManifests = "delta.compatibility.symlinkFormatManifest.enabled";
+  constexpr const char* kFormats = "delta.universalFormat.enabledFormats";
+  if (tableFlag(metadata, kManifests)) refuse(kManifests, "manifests of symbolic links");
+  if (!tableProperty(metadata, kFormats).value_or("").empty()) refuse(kFormats, "metadata of other formats");
+}
+
 }  // namespace
 
 int64_t checkpointProtectionVersion(const Protocol& protocol, const Metadata& metadata) {
@@ -93,8 +106,9 @@ void checkReadable(const Protocol& protocol, std::string_view table) {
               {{"tableNameOrPath", std::string(table)}, {"unsupported", joined(missing)}});
 }
 
-void checkWritable(const Protocol& protocol, std::string_view table) {
+void checkWritable(const Protocol& protocol, const Metadata& metadata, std::string_view table) {
   checkReadable(protocol, table);
+  checkServedProperties(metadata, table);
   std::vector<std::string> missing;
   for (const std::string& name : writerFeatures(protocol)) {
     if (!canWrite(name)) missing.push_back(name);

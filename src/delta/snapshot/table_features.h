@@ -27,8 +27,9 @@ bool supportsFeature(const Protocol& protocol, std::string_view feature);
 void checkReadable(const Protocol& protocol, std::string_view table);
 
 // As checkReadable; and throws Error DELTA_UNSUPPORTED_FEATURES_FOR_WRITE naming the features that we cannot
-// write.
-void checkWritable(const Protocol& protocol, std::string_view table);
+// write, UNSUPPORTED_FEATURE.THALWEG naming a property that asks each commit for what we do not do: manifests
+// of symbolic links, metadata of other formats.
+void checkWritable(const Protocol& protocol, const Metadata& metadata, std::string_view table);
 
 // Throws Error DELTA_CANNOT_MODIFY_APPEND_ONLY where the table's property says that rows stay.
 void checkRemovesRows(const Metadata& metadata, std::string_view table);

@@ -6,12 +6,12 @@
 
 #include "common/error.h"
 #include "common/uuid.h"
-#include "delta/changes/metadata_rules.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/dependent_rules.h"
 #include "delta/files/row_tracking.h"
 #include "delta/files/statistics_columns.h"
 #include "delta/snapshot/clustering.h"
+#include "delta/snapshot/metadata_rules.h"
 #include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
 #include "delta/snapshot/type_widening.h"
@@ -55,7 +55,7 @@ void DeltaWrite::settleProtocol() {
     protocol_ = delta::protocolForNewTable(metadata_, uri, features);
     return checkDefaults();
   }
-  delta::checkWritable(snapshot_->protocol(), uri);
+  delta::checkWritable(snapshot_->protocol(), snapshot_->metadata(), uri);
   protocol_ = snapshot_->protocol();
   if (!metadataChanged_) return;
   protocol_ = delta::upgradedProtocol(protocol_, metadata_, uri, features);

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "common/options.h"
+#include "delta/snapshot/feed_columns.h"
 #include "delta/snapshot/table_features.h"
 #include "sources/delta/delta_file_reader.h"
 #include "sources/delta/delta_metadata_column.h"

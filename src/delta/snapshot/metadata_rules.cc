@@ -1,11 +1,11 @@
-#include "delta/changes/metadata_rules.h"
+#include "delta/snapshot/metadata_rules.h"
 
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "common/error.h"
-#include "delta/changes/change_feed.h"
+#include "delta/snapshot/feed_columns.h"
 #include "delta/snapshot/table_features.h"
 #include "types/data_type.h"
 
@@ -27,7 +27,8 @@ void checkFeedColumns(const Metadata* before, const Metadata& after, const Schem
   const std::string list = fmt::format("[{}]", fmt::join(names, ", "));
   if (before && tableFlag(*before, kEnableChangeDataFeed)) {
     throw Error("RESERVED_CDC_COLUMNS_ON_WRITE",
-                "The names " + list + " are those of the change data feed's own columns: rename them, or set " +
+                "The names " + list +
+                    " are those of the change data feed's own columns: rename them, or set " +
                     std::string(kEnableChangeDataFeed) + " to false.",
                 {{"columnList", list}, {"config", std::string(kEnableChangeDataFeed)}});
   }
