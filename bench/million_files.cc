@@ -157,8 +157,9 @@ void partition(const std::string& folder) {
   std::optional<FileListing> listing;
   const Measured measured = measure([&] {
     const ColumnPredicate predicate{"p", ColumnPredicate::Op::Equal, arrow::MakeScalar(int32_t{437})};
-    listing = listFiles(locationOf(folder), {predicate},
-                        [&](AddFile&& file) { paths.push_back(std::move(file.path)); });
+    listing = listFiles(
+        locationOf(folder), [&](const Metadata&) { return std::vector{predicate}; },
+        [&](AddFile&& file) { paths.push_back(std::move(file.path)); });
   });
   report("list one partition", measured, fmt::format(",\"files\":{}", paths.size()));
 }

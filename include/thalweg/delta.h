@@ -13,9 +13,11 @@
 // Every failure throws thalweg::DeltaError with Delta's own condition. Tables whose rules are SQL (CHECK
 // constraints, generated columns) are read, but not written here: they need an engine that evaluates SQL.
 // Link: thalweg_delta. Paths are local files' ("/data/t", "file:///data/t").
+// Partition values of timestamps without a zone, which writers before 2024 logged, are taken as UTC's.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -74,8 +76,8 @@ namespace thalweg {
 // Names of programs that use the library; the namespace keeps them apart from the library's own.
 inline namespace api {
 
-// What went wrong: Delta's condition ("DELTA_VERSION_NOT_FOUND", "DELTA_CONCURRENT_APPEND"), its SQLSTATE, and
-// in what() a text that says what to do.
+// What went wrong: Delta's condition ("DELTA_VERSION_NOT_FOUND", "DELTA_CONCURRENT_APPEND"), its SQLSTATE,
+// and in what() a text that says what to do.
 class DeltaError : public std::runtime_error {
  public:
   DeltaError(std::string condition, std::string sqlState, const std::string& text)
@@ -89,6 +91,21 @@ class DeltaError : public std::runtime_error {
 };
 
 class DeltaTransaction;
+
+// Values of partition columns, by the columns' names in the log; none for null. As the log has them: dates as
+// 2026-11-30, timestamps as 2026-11-30T12:00:00.000000Z.
+using PartitionValues = std::map<std::string, std::optional<std::string>>;
+
+// A data file of a table, as the log has it.
+struct DeltaFile {
+  std::string path;  // percent-encoded: below the table's folder, or a URI
+  int64_t sizeInBytes = 0;
+  int64_t modificationTimeMs = 0;
+  PartitionValues partitionValues;
+  std::optional<std::string> statistics;  // JSON: numRecords, minValues, maxValues, nullCount
+  int64_t numDeletedRows = 0;             // by its deletion vector
+};
+using FileVisitor = std::function<void(const DeltaFile&)>;
 
 // One version of a table. Cheap to copy: copies share the table's log, of which each version is read once. A
 // table may be used from several threads, but update() by one at a time.
@@ -125,7 +142,8 @@ class DeltaTable {
   int64_t sizeInBytes() const;
   // Rows, by the log alone; none where a file has no statistics.
   std::optional<int64_t> numRows() const;
-  // The version that an application recorded with its last transaction (see DeltaTransaction::setApplication).
+  // The version that an application recorded with its last transaction (see
+  // DeltaTransaction::setApplication).
   std::optional<int64_t> applicationVersion(const std::string& application) const;
 
   // This version's rows, file by file, deleted ones left out; of these columns, in this order (empty: all).
@@ -133,12 +151,39 @@ class DeltaTable {
   // out of the stream as EIO with its text.
   void scan(ArrowArrayStream* out, const std::vector<std::string>& columns = {}) const;
 
+  // Calls `visit` for each of this version's data files, in no order.
+  void files(const FileVisitor& visit) const;
+  // One question to a table that is not opened: the files of its newest version whose partition columns have
+  // these values (empty: all files), and that version. Keeps no files, and reads of a checkpoint what the
+  // values leave: of a million files one partition is listed in a tenth of a second. For questions one after
+  // another open the table.
+  static int64_t listFiles(const std::string& path, const PartitionValues& partition,
+                           const FileVisitor& visit);
+
   // A transaction over this version.
   DeltaTransaction begin() const;
 
-  // Merges small files of the newest version into files of about `targetBytes`, in one commit; others may
-  // read, append and delete meanwhile. Returns how many files became fewer. The table then shows the result.
+  // What keeps a table fast. Each works on the newest version and puts one commit, or none where nothing is
+  // to be done; the table then shows the newest version. Memory does not grow with the table, but for what
+  // its log says of its files.
+
+  // Merges small files into files of about `targetBytes`; in a table with clustering columns, sorts what is
+  // not yet clustered by them. Others may read, append and delete meanwhile. Returns how many files became
+  // fewer.
   int64_t optimize(int64_t targetBytes = int64_t{1} << 30);
+  // Writes all rows anew, near to each other where their values of these columns are, so that readers who
+  // filter by them skip files. Dotted paths; `back-ticks` around a name that holds a dot. Throws
+  // DELTA_ZORDERING_… for columns that partition the table or have no statistics,
+  // DELTA_CONCURRENT_DELETE_DELETE where others changed the files meanwhile.
+  void zOrder(const std::vector<std::string>& columns, int64_t targetBytes = int64_t{1} << 30);
+  // Deletes files that no version within the retention needs: earlier versions can no longer be read then.
+  // Retention in hours; none: the table's own (delta.deletedFileRetentionDuration, a week). Returns how many
+  // were deleted. Throws DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT for a retention below the table's own, for
+  // files of writers that have not committed yet are as young.
+  int64_t vacuum(std::optional<int64_t> retentionHours = std::nullopt);
+  // Makes the table what it was at an earlier version, by a new version. Throws
+  // DELTA_CANNOT_RESTORE_TABLE_VERSION, DELTA_FILE_NOT_FOUND where files of it were vacuumed.
+  void restore(int64_t version);
 
  private:
   friend class DeltaTransaction;

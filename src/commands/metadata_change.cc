@@ -4,10 +4,10 @@
 #include "delta/commit/transaction.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/row_tracking.h"
-#include "delta/files/statistics_columns.h"
 #include "delta/maintain/row_tracking_start.h"
 #include "delta/snapshot/metadata_rules.h"
 #include "delta/snapshot/protocol_choice.h"
+#include "delta/snapshot/statistics_columns.h"
 #include "delta/snapshot/table_features.h"
 
 namespace thalweg {

@@ -13,6 +13,7 @@
 #include "common/json_text.h"
 #include "common/options.h"
 #include "delta/maintain/optimize.h"
+#include "delta/maintain/optimize_operation.h"
 #include "delta/snapshot/clustering.h"
 #include "delta/snapshot/table_features.h"
 #include "types/arrow_result.h"
@@ -237,16 +238,6 @@ MaintainedTable requireMaintained(const sql::Name& name, CommandSession& session
               {{"tableName", table.target.shownName()}});
 }
 
-std::string namesText(const std::vector<sql::Name>& names) {
-  json texts = json::array();
-  for (const sql::Name& name : names) {
-    std::string text;
-    for (const std::string& part : name) text += (text.empty() ? "" : ".") + part;
-    texts.push_back(text);
-  }
-  return delta::jsonText(toJsonText(texts));
-}
-
 CommandResult runRequest(const MaintainedTable& table, const OptimizeRequest& request,
                          CommandSession& session) {
   TaskPool& pool = session.pool();
@@ -303,15 +294,9 @@ CommandResult run(const sql::Optimize& statement, CommandSession& session) {
   request.checkStatistics = !equalsIgnoreCase(
       session.lookUp("spark.databricks.delta.optimize.zorder.checkStatsCollection.enabled").value_or("true"),
       "false");
-  json predicates = json::array();
-  if (condition) predicates.push_back(condition->text());
-  request.operation.name = "OPTIMIZE";
-  request.operation.parameters = {{"predicate", delta::jsonText(toJsonText(predicates))},
-                                  {"zOrderBy", namesText(statement.zorderBy)},
-                                  {"clusterBy", namesText(clusterBy)},
-                                  {"auto", "false"}};
-  if (!clusterBy.empty())
-    request.operation.parameters.emplace_back("isFull", statement.full ? "true" : "false");
+  delta::OptimizeWords words{{}, statement.zorderBy, clusterBy, /*isAuto=*/false, statement.full};
+  if (condition) words.predicates.push_back(condition->text());
+  request.operation = delta::optimizeOperation(words);
   return runRequest(table, request, session);
 }
 

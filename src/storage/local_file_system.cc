@@ -257,8 +257,12 @@ class LocalFileSystem : public FileSystem,
     policy_.check(from);
     policy_.check(to);
     makeFolders(parentOf(to));
-    if (::rename(from.c_str(), to.c_str()) != 0) throw storageError(errno, "rename to " + to, from);
-    if (const int failure = syncDirectory(parentOf(to))) throw storageError(failure, "sync the folder of", to);
+    if (::rename(from.c_str(), to.c_str()) != 0) {
+      if (errno != EXDEV) throw storageError(errno, "rename to " + to, from);
+      return moveAcross(from, to);
+    }
+    if (const int failure = syncDirectory(parentOf(to)))
+      throw storageError(failure, "sync the folder of", to);
   }
 
   bool removeEmpty(const std::string& path) override {
@@ -269,6 +273,19 @@ class LocalFileSystem : public FileSystem,
   }
 
  private:
+  // To a folder that lies on another device, as a partition's that is mounted or linked.
+  void moveAcross(const std::string& from, const std::string& to) {
+    TemporaryFile temporary(to);
+    std::error_code failure;
+    std::filesystem::copy_file(from, temporary.path(), failure);
+    if (failure) throw storageError(failure.value(), "copy to " + to, from);
+    sync(temporary.path());
+    if (::rename(temporary.path().c_str(), to.c_str()) != 0) throw storageError(errno, "replace", to);
+    temporary.release();
+    if (const int synced = syncDirectory(parentOf(to))) throw storageError(synced, "sync the folder of", to);
+    remove(from);
+  }
+
   template <typename Visit>
   void readDirectory(const std::string& directory, std::string_view firstName, const Visit& visit) {
     policy_.check(directory);

@@ -26,7 +26,11 @@ namespace {
        {"key", std::string(kEnableChangeDataFeed)}});
 }
 
-[[noreturn]] void throwGone(const Snapshot& reading, int64_t version, const ChangeRange& range) {
+// `listed`: the commits that are there.
+[[noreturn]] void throwGone(const Snapshot& reading, int64_t version, const ChangeRange& range,
+                            const std::map<int64_t, int64_t>& listed) {
+  const auto next = listed.upper_bound(version);
+  const int64_t earliest = next == listed.end() ? range.last + 1 : next->first;
   throw Error(
       "DELTA_MISSING_FILES_UNEXPECTED_VERSION",
       fmt::format("The changes of versions {} to {} of the Delta table {} cannot be read: the log has no "
@@ -34,7 +38,7 @@ namespace {
                   "(and consider a longer delta.logRetentionDuration).",
                   range.first, range.last, reading.table().uri(), version),
       {{"startVersion", std::to_string(version)},
-       {"earliestVersion", std::to_string(version + 1)},
+       {"earliestVersion", std::to_string(earliest)},
        {"option", ""}});
 }
 
@@ -84,7 +88,7 @@ std::vector<ChangedFile> readChanges(DeltaLog& log, const ChangeRange& range, co
   for (int64_t version = range.first; version <= range.last; ++version) {
     // A listing may leave out a commit that is there, and show one that goes before it is read.
     const auto commit = readCommitChanges(files, log.logPath(), version);
-    if (!commit) throwGone(reading, version, range);
+    if (!commit) throwGone(reading, version, range, times);
     if (commit->metadata && !tableFlag(*commit->metadata, kEnableChangeDataFeed))
       throwNotKept(reading, version, range);
     if (commit->metadata && version > range.first)

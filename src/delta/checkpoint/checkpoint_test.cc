@@ -228,14 +228,21 @@ TEST_F(CheckpointTest, TheTopLevelIsParquetWhereAsked) {
 TEST_F(CheckpointTest, ATopLevelThatEndsBetweenLinesIsPassedOver) {
   log_->setCheckpointSettings({.partSize = 2});
   create({{"delta.checkpointPolicy", "v2"}, {"delta.enableDeletionVectors", "true"}}, 5);
-  for (const char* name : {"a", "b", "c", "d", "e"}) append(name);
+  for (const char* name : {"a", "b", "c", "d"}) append(name);
+  Transaction batch(log_, log_->require());
+  batch.setTransaction({"query", 7, std::nullopt});
+  batch.setDomain({"theirs", "{}", false});
+  batch.setOperation({"STREAMING UPDATE", {}, {}, {}, {}});
+  batch.commit();
   const std::string path = kLog + checkpointNames(5).at(0);
   std::vector<std::string> ours;
   std::istringstream text(files_->readAll(path));
   for (std::string line; std::getline(text, line);) ours.push_back(line + "\n");
-  ASSERT_EQ(ours.size(), 6u);
-  const std::vector<std::string> sidecarsLast = {ours[4], ours[5], ours[0], ours[1], ours[2], ours[3]};
-  const std::vector<std::string> metadataLast = {ours[4], ours[5], ours[1], ours[2], ours[3], ours[0]};
+  ASSERT_EQ(ours.size(), 7u);
+  const std::vector<std::string> sidecarsLast = {ours[5], ours[6], ours[3], ours[4],
+                                                 ours[0], ours[1], ours[2]};
+  const std::vector<std::string> metadataLast = {ours[5], ours[6], ours[3], ours[4],
+                                                 ours[1], ours[2], ours[0]};
   for (const auto& lines : {ours, sidecarsLast, metadataLast}) {
     std::string beginning;
     for (const std::string& line : lines) {
@@ -243,7 +250,9 @@ TEST_F(CheckpointTest, ATopLevelThatEndsBetweenLinesIsPassedOver) {
       SCOPED_TRACE(beginning);
       const SnapshotPtr loaded = loadSnapshot(log_->table());
       EXPECT_FALSE(loaded->checkpointVersion());
-      expectFiles(*loaded, {"a", "b", "c", "d", "e"});
+      expectFiles(*loaded, {"a", "b", "c", "d"});
+      EXPECT_TRUE(loaded->transactions().contains("query"));
+      EXPECT_TRUE(loaded->domainMetadata().contains("theirs"));
       beginning += line;
     }
     files_->writeAtomically(path, beginning);

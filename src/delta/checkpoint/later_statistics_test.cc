@@ -1,8 +1,10 @@
 // Snapshots that leave statistics in their checkpoint until somebody asks, against snapshots that read them
 // at once.
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <thread>
 
@@ -17,6 +19,7 @@
 #include "delta/maintain/restore.h"
 #include "delta/scan/row_count.h"
 #include "delta/snapshot/delta_log.h"
+#include "storage/fault_file_system.h"
 
 namespace thalweg::delta {
 namespace {
@@ -142,18 +145,36 @@ TEST(LaterStatistics, GoIntoTheNextCheckpointOfEveryFixture) {
   EXPECT_GT(written, 5u);
 }
 
+// Counts how often checkpoints are opened, and does something before the n-th time.
+class CheckpointOpens final : public FaultFileSystem {
+ public:
+  using FaultFileSystem::FaultFileSystem;
+  std::atomic<int> opens = 0;
+  int actAt = 0;
+  std::function<void()> action;
+
+  std::shared_ptr<arrow::io::RandomAccessFile> openInput(const std::string& path) override {
+    if (path.ends_with(".checkpoint.parquet") && ++opens == actAt) action();
+    return FaultFileSystem::openInput(path);
+  }
+};
+
 // A table of four files in the checkpoint of version 1 and one in the commit of version 2.
 class LaterStatisticsTest : public testing::Test {
  protected:
   static constexpr const char* kCheckpoint = "/t/_delta_log/00000000000000000001.checkpoint.parquet";
 
-  LaterStatisticsTest() : files_(makeMemoryFileSystem()), table_{files_, "/t"} {
+  explicit LaterStatisticsTest(const std::map<std::string, std::string>& properties = {})
+      : files_(makeMemoryFileSystem()),
+        store_(std::make_shared<CheckpointOpens>(files_)),
+        table_{store_, "/t"} {
     log_ = std::make_shared<DeltaLog>(table_);
     Transaction create(log_, nullptr);
     Metadata metadata;
     metadata.schemaString =
         R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{}},)"
         R"({"name":"p","type":"long","nullable":true,"metadata":{}}]})";
+    metadata.configuration = properties;
     metadata.configuration["delta.checkpointInterval"] = "1000";
     create.setMetadata(metadata);
     create.setOperation({"CREATE TABLE", {}, {}, {}, {}});
@@ -196,7 +217,16 @@ class LaterStatisticsTest : public testing::Test {
     return lines;
   }
 
+  // Another writer's of the same version, in another order.
+  void replaceCheckpoint(const std::vector<std::string>& order = {"d", "c", "b", "a"}) {
+    SnapshotBuilder builder(*loadSnapshot({files_, "/t"}, 0));
+    for (const std::string& name : order) builder.apply(fieldsOf(fileOf(name)));
+    builder.endVersion(1, std::nullopt);
+    writeCheckpoint(*std::move(builder).finish(0));
+  }
+
   std::shared_ptr<FileSystem> files_;
+  std::shared_ptr<CheckpointOpens> store_;  // of files_
   Location table_;
   std::shared_ptr<DeltaLog> log_;
 };
@@ -217,6 +247,7 @@ TEST_F(LaterStatisticsTest, AreReadOnceByManyThreads) {
   for (auto& lines : found) threads.emplace_back([&lines, &snapshot] { lines = linesOf(*snapshot); });
   for (std::thread& thread : threads) thread.join();
   for (const auto& lines : found) EXPECT_EQ(lines, expectedLines());
+  EXPECT_EQ(store_->opens, 2) << "once for the files, once for their statistics";
 }
 
 TEST_F(LaterStatisticsTest, AreUnknownWhereTheCheckpointIsGone) {
@@ -242,11 +273,7 @@ TEST_F(LaterStatisticsTest, AreUnknownWhereTheCheckpointIsGone) {
 
 TEST_F(LaterStatisticsTest, AreNotTakenFromAnotherCheckpointOfTheSameName) {
   const SnapshotPtr snapshot = load(kAlwaysLater);
-  // Another writer's, in another order.
-  SnapshotBuilder builder(*loadSnapshot(table_, 0));
-  for (const char* name : {"d", "c", "b", "a"}) builder.apply(fieldsOf(fileOf(name)));
-  builder.endVersion(1, std::nullopt);
-  writeCheckpoint(*std::move(builder).finish(0));
+  replaceCheckpoint();
   EXPECT_FALSE(snapshot->files().loadStatistics());
   EXPECT_FALSE(snapshot->liveFiles(Statistics::IfKnown)[0].stats);
 }
@@ -332,11 +359,7 @@ TEST_F(LaterStatisticsTest, AreReadAnewWhereTheCheckpointIsReplacedBetweenTwoUpd
   const auto reader = std::make_shared<DeltaLog>(table_);
   reader->setLaterStatisticsBytes(kAlwaysLater);
   EXPECT_EQ(reader->update()->version(), 2);
-  // Another writer's checkpoint of version 1, and a commit.
-  SnapshotBuilder builder(*loadSnapshot(table_, 0));
-  for (const char* name : {"d", "c", "b", "a"}) builder.apply(fieldsOf(fileOf(name)));
-  builder.endVersion(1, std::nullopt);
-  writeCheckpoint(*std::move(builder).finish(0));
+  replaceCheckpoint();
   add({"f"});
   const SnapshotPtr refreshed = reader->update();
   EXPECT_EQ(refreshed->version(), 3);
@@ -389,6 +412,42 @@ TEST_F(LaterStatisticsTest, AreReadAnewByACheckpointsWriterWhereTheOldOneIsGone)
   const SnapshotPtr written = load(kAtOnce);
   EXPECT_EQ(written->checkpointVersion(), 2);
   EXPECT_EQ(linesOf(*written), expectedLines());
+}
+
+// Such checkpoints are opened once more for the structs.
+class StructStatisticsTest : public LaterStatisticsTest {
+ protected:
+  StructStatisticsTest()
+      : LaterStatisticsTest({{"delta.checkpoint.writeStatsAsJson", "false"},
+                             {"delta.checkpoint.writeStatsAsStruct", "true"}}) {}
+};
+
+TEST_F(StructStatisticsTest, AreReadFromTheStruct) {
+  EXPECT_EQ(rowCount(*load(kAtOnce)), 'a' + 'b' + 'c' + 'd' + 'e');
+  EXPECT_EQ(store_->opens, 2);
+  EXPECT_EQ(rowCount(*load(kAlwaysLater)), 'a' + 'b' + 'c' + 'd' + 'e');
+  EXPECT_EQ(store_->opens, 5);
+}
+
+TEST_F(StructStatisticsTest, AreNotTakenFromAnotherCheckpointOfTheSameName) {
+  store_->action = [this] { replaceCheckpoint(); };
+  store_->actAt = 2;
+  EXPECT_EQ(load(kAtOnce)->files().findLive("a", "")->stats, fileOf("a").stats) << "by the commits";
+  store_->actAt = store_->opens + 3;
+  store_->action = [this] { replaceCheckpoint({"b", "a", "d", "c"}); };
+  const SnapshotPtr snapshot = load(kAlwaysLater);
+  EXPECT_FALSE(snapshot->files().loadStatistics());
+  EXPECT_FALSE(snapshot->liveFiles(Statistics::IfKnown)[0].stats);
+}
+
+TEST_F(StructStatisticsTest, AreReadAnewByACheckpointsWriterWhereTheStructIsGone) {
+  const SnapshotPtr snapshot = load(kAlwaysLater);
+  store_->actAt = store_->opens + 2;
+  store_->action = [this] { files_->remove(kCheckpoint); };
+  writeCheckpoint(*snapshot);
+  EXPECT_FALSE(files_->stat(kCheckpoint));
+  removeCommits(2);
+  EXPECT_EQ(rowCount(*load(kAtOnce)), 'a' + 'b' + 'c' + 'd' + 'e');
 }
 
 TEST_F(LaterStatisticsTest, NoCheckpointIsWrittenWithoutThem) {

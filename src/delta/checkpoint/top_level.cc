@@ -24,10 +24,11 @@ std::string lineOf(const CheckpointMetadata& metadata) {
 
 std::vector<Action> nonFileActions(const Snapshot& snapshot) {
   std::vector<Action> actions;
-  actions.emplace_back(snapshot.protocol());
-  actions.emplace_back(snapshot.metadata());
   for (const auto& [appId, transaction] : snapshot.transactions()) actions.emplace_back(transaction);
   for (const auto& [name, domain] : snapshot.domainMetadata()) actions.emplace_back(domain);
+  // Last, for every table has them: a top level in lines that is cut off lacks them, whatever else it has.
+  actions.emplace_back(snapshot.protocol());
+  actions.emplace_back(snapshot.metadata());
   return actions;
 }
 

@@ -148,15 +148,16 @@ class LostChangesTest : public LostLogFilesTest {
  protected:
   LostChangesTest() : LostLogFilesTest({{"delta.enableChangeDataFeed", "true"}}) {}
 
-  // The missing version, as the failure's parameter and text have it.
-  std::string missingIn(const ChangeRange& range) {
+  // The missing version, as the failure's parameter and text have it, and the next one that is there.
+  std::string missingIn(const ChangeRange& range) { return missingIn(range, *log_->require()); }
+  std::string missingIn(const ChangeRange& range, const Snapshot& reading) {
     try {
-      readChanges(*log_, range, *log_->require());
+      readChanges(*log_, range, reading);
     } catch (const Error& error) {
       EXPECT_EQ(error.condition(), "DELTA_MISSING_FILES_UNEXPECTED_VERSION");
       const std::string version = error.parameters().at("startVersion");
       EXPECT_NE(error.text().find("version " + version), std::string::npos) << error.text();
-      return version;
+      return version + ", then " + error.parameters().at("earliestVersion");
     }
     return "none";
   }
@@ -196,27 +197,27 @@ TEST_F(ChangesWithTimesTest, ChangesHaveTheInCommitTimestamp) {
 
 TEST_F(LostChangesTest, ACommitThatGoesWhileTheRangeIsReadIsNamed) {
   cleanUpWhenReading(1, {2, 3});
-  EXPECT_EQ(missingIn({0, 6}), "2");
+  EXPECT_EQ(missingIn({0, 6}), "2, then 3") << "as it was listed";
   EXPECT_FALSE(store_->action);
 }
 
 TEST_F(LostChangesTest, AHoleInTheRangeIsNamed) {
   files_->remove(logFile(commitFileName(3)));
-  EXPECT_EQ(missingIn({0, 6}), "3");
+  EXPECT_EQ(missingIn({0, 6}), "3, then 4");
   EXPECT_EQ(missingIn({4, 6}), "none");
 }
 
 // The first version's metadata may still be known by its checksum.
 TEST_F(LostChangesTest, CommitsThatAreGoneAtTheBeginningAreNamed) {
   for (const int64_t version : {0, 1}) files_->remove(logFile(commitFileName(version)));
-  EXPECT_EQ(missingIn({0, 6}), "0");
-  EXPECT_EQ(missingIn({1, 6}), "1");
+  EXPECT_EQ(missingIn({0, 6}), "0, then 2");
+  EXPECT_EQ(missingIn({1, 6}), "1, then 2");
 }
 
 TEST_F(LostChangesTest, TheNewestCommitCountsToo) {
   const SnapshotPtr newest = log_->require();
   files_->remove(logFile(commitFileName(6)));
-  EXPECT_THROW(readChanges(*log_, {5, 6}, *newest), Error);
+  EXPECT_EQ(missingIn({5, 6}, *newest), "6, then 7");
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "delta/files/statistics.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <functional>
 
@@ -10,9 +9,9 @@
 
 #include "common/error.h"
 #include "common/options.h"
-#include "delta/files/statistics_columns.h"
 #include "delta/files/value_text.h"
 #include "delta/snapshot/property_values.h"
+#include "delta/snapshot/statistics_columns.h"
 
 namespace thalweg::delta {
 namespace {
@@ -193,11 +192,8 @@ DataTypePtr FileStatistics::parsedType() const {
 StatisticsOptions statisticsOptions(const Metadata& metadata, const Protocol& protocol) {
   StatisticsOptions options;
   const auto number = [&](const char* key, int64_t* value) {
-    const auto it = metadata.configuration.find(key);
-    if (it == metadata.configuration.end()) return;
-    int64_t parsed = 0;
-    const char* end = it->second.data() + it->second.size();
-    if (std::from_chars(it->second.data(), end, parsed).ptr == end) *value = parsed;
+    const auto text = tableProperty(metadata, key);
+    if (text) *value = parsePropertyNumber(*text).value_or(*value);
   };
   number("delta.dataSkippingNumIndexedCols", &options.numIndexedColumns);
   number("delta.dataSkippingStringPrefixLength", &options.stringPrefixLength);

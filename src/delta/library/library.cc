@@ -15,20 +15,28 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/json_text.h"
+#include "common/options.h"
 #include "common/task_pool.h"
 #include "common/uuid.h"
 #include "delta/commit/transaction.h"
 #include "delta/files/column_mapping.h"
+#include "delta/files/partition_values.h"
 #include "delta/files/partitioned_writer.h"
 #include "delta/files/row_rules.h"
 #include "delta/files/row_tracking.h"
 #include "delta/files/schema_enforcement.h"
 #include "delta/maintain/optimize.h"
+#include "delta/maintain/optimize_operation.h"
+#include "delta/maintain/restore.h"
+#include "delta/maintain/vacuum.h"
 #include "delta/scan/data_file_reader.h"
+#include "delta/scan/file_listing.h"
 #include "delta/scan/row_count.h"
+#include "delta/snapshot/clustering.h"
 #include "delta/snapshot/delta_log.h"
 #include "delta/snapshot/metadata_rules.h"
 #include "delta/snapshot/protocol_choice.h"
+#include "delta/snapshot/statistics_columns.h"
 #include "delta/snapshot/table_features.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
@@ -61,14 +69,18 @@ std::shared_ptr<DeltaLog> logOf(const std::string& path) {
   return std::make_shared<DeltaLog>(FileSystemRegistry().resolve(path));
 }
 
-SnapshotPtr newestOf(DeltaLog& log) {
-  SnapshotPtr snapshot = log.update();
-  if (snapshot) return snapshot;
-  const std::string uri = log.table().uri();
-  if (!log.table().fileSystem->stat(log.table().path))
+[[noreturn]] void throwNoTable(const Location& table) {
+  const std::string uri = table.uri();
+  if (!table.fileSystem->stat(table.path))
     throw Error("DELTA_PATH_DOES_NOT_EXIST", "There is no folder " + uri + ".", {{"path", uri}});
   throw Error("DELTA_MISSING_DELTA_TABLE", uri + " is no Delta table: it has no _delta_log with a version.",
               {{"tableName", uri}});
+}
+
+SnapshotPtr newestOf(DeltaLog& log) {
+  SnapshotPtr snapshot = log.update();
+  if (!snapshot) throwNoTable(log.table());
+  return snapshot;
 }
 
 // The live rows of a version, file by file.
@@ -141,6 +153,74 @@ std::shared_ptr<arrow::RecordBatch> inOwnTypes(const arrow::RecordBatch& rows, c
     columns.push_back(std::move(column));
   }
   return arrow::RecordBatch::Make(arrow::schema(own.fields()), rows.num_rows(), std::move(columns));
+}
+
+DeltaFile fileOf(const delta::AddFile& add) {
+  return {add.path,
+          add.size,
+          add.modificationTime,
+          add.partitionValues,
+          add.stats,
+          add.deletionVector ? add.deletionVector->cardinality : 0};
+}
+
+// The comparisons that choose a partition. Throws Error
+// DELTA_NON_PARTITION_COLUMN_REFERENCE for others.
+std::vector<ColumnPredicate> equals(const PartitionValues& partition, const delta::Metadata& metadata) {
+  std::vector<ColumnPredicate> predicates;
+  const SchemaPtr schema = metadata.schema();
+  for (const auto& [name, text] : partition) {
+    const auto& columns = metadata.partitionColumns;
+    const bool partitions = std::any_of(columns.begin(), columns.end(), [&](const std::string& column) {
+      return equalsIgnoreCase(column, name);
+    });
+    if (!partitions) {
+      throw Error(
+          "DELTA_NON_PARTITION_COLUMN_REFERENCE",
+          "The table is not partitioned by '" + name + "'; files are listed by values of partition columns.",
+          {{"columnName", name}, {"columnList", toJsonText(nlohmann::json(columns))}});
+    }
+    const StructField& field =
+        schema->fields()[static_cast<size_t>(schema->fieldIndex(name, /*caseSensitive=*/false))];
+    auto literal = delta::parsePartitionValue(text, *field.type, name, TimeZone());
+    if (literal->is_valid)
+      predicates.push_back({name, ColumnPredicate::Op::Equal, std::move(literal)});
+    else
+      predicates.push_back({name, ColumnPredicate::Op::IsNull});
+  }
+  return predicates;
+}
+
+// Dotted names of columns, with back-ticks where they need them.
+std::vector<std::vector<std::string>> pathsOf(const std::vector<std::string>& columns) {
+  std::vector<std::vector<std::string>> paths;
+  for (const std::string& column : columns) {
+    auto parsed = delta::parseColumnList(column);
+    if (!parsed || parsed->size() != 1) {
+      throw Error("DELTA_COLUMN_NOT_FOUND_IN_SCHEMA",
+                  "'" + column +
+                      "' is no column's name: put back-ticks around a name with other characters "
+                      "than letters, digits and underscores.",
+                  {{"columnName", column}, {"tableSchema", ""}});
+    }
+    paths.push_back(std::move(parsed->front()));
+  }
+  return paths;
+}
+
+int numThreads() {
+  return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+delta::RunTasks tasksOf(TaskPool& pool) {
+  return [&pool](int count, const std::function<void(int)>& task) { pool.runAll(count, task); };
+}
+
+delta::OptimizeReport runOptimize(const std::shared_ptr<DeltaLog>& log, const SnapshotPtr& snapshot,
+                                  delta::OptimizeRequest request, int64_t targetBytes) {
+  request.minFileBytes = request.maxFileBytes = targetBytes;
+  TaskPool pool(numThreads());
+  return delta::optimizeTable(log, snapshot, request, numThreads(), tasksOf(pool), nullptr);
 }
 
 }  // namespace
@@ -263,21 +343,67 @@ void DeltaTable::scan(ArrowArrayStream* out, const std::vector<std::string>& col
   });
 }
 
+void DeltaTable::files(const FileVisitor& visit) const {
+  guarded([&] {
+    for (const delta::AddFile& file : state_->snapshot->liveFiles()) visit(fileOf(file));
+  });
+}
+
+int64_t DeltaTable::listFiles(const std::string& path, const PartitionValues& partition,
+                              const FileVisitor& visit) {
+  return guarded([&] {
+    initializeArrow();
+    const Location table = FileSystemRegistry().resolve(path);
+    const auto listing = delta::listFiles(
+        table, [&](const delta::Metadata& metadata) { return equals(partition, metadata); },
+        [&](delta::AddFile&& file) { visit(fileOf(file)); });
+    if (!listing) throwNoTable(table);
+    return listing->version;
+  });
+}
+
 int64_t DeltaTable::optimize(int64_t targetBytes) {
   return guarded([&] {
+    const SnapshotPtr newest = state_->log->require();
     delta::OptimizeRequest request;
-    request.minFileBytes = request.maxFileBytes = targetBytes;
-    request.operation = {"OPTIMIZE", {{"predicate", delta::jsonText("[]")}, {"auto", "false"}}, {}, {}, {}};
-    const int numTasks = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    TaskPool pool(numTasks);
-    const delta::RunTasks runTasks = [&](int count, const std::function<void(int)>& task) {
-      pool.runAll(count, task);
-    };
-    const auto report =
-        delta::optimizeTable(state_->log, state_->log->require(), request, numTasks, runTasks, nullptr);
+    const auto clusterBy = delta::clusteringColumns(*newest);
+    if (!clusterBy.empty()) request.kind = delta::OptimizeRequest::Kind::Cluster;
+    request.operation = delta::optimizeOperation({.clusterBy = clusterBy});
+    const auto report = runOptimize(state_->log, newest, std::move(request), targetBytes);
     update();
     return static_cast<int64_t>(report.files.removedSizes.size()) -
            static_cast<int64_t>(report.files.addedSizes.size());
+  });
+}
+
+void DeltaTable::zOrder(const std::vector<std::string>& columns, int64_t targetBytes) {
+  guarded([&] {
+    delta::OptimizeRequest request;
+    request.kind = delta::OptimizeRequest::Kind::Curve;
+    request.columns = pathsOf(columns);
+    request.operation = delta::optimizeOperation({.zOrderBy = request.columns});
+    runOptimize(state_->log, state_->log->require(), std::move(request), targetBytes);
+    update();
+  });
+}
+
+int64_t DeltaTable::vacuum(std::optional<int64_t> retentionHours) {
+  return guarded([&] {
+    delta::VacuumRequest request;
+    if (retentionHours) request.retentionMs = *retentionHours * 3'600'000;
+    const auto report = delta::vacuumTable(state_->log, request, nullptr);
+    update();
+    return report.numDeleted;
+  });
+}
+
+void DeltaTable::restore(int64_t version) {
+  guarded([&] {
+    delta::RestoreRequest request;
+    request.version = version;
+    TaskPool pool(numThreads());
+    delta::restoreTable(state_->log, request, tasksOf(pool), nullptr);
+    update();
   });
 }
 

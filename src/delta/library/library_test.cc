@@ -2,11 +2,13 @@
 #include "thalweg/delta.h"
 
 #include <filesystem>
+#include <map>
 
 #include <arrow/api.h>
 #include <arrow/c/bridge.h>
 #include <arrow/json/from_string.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace thalweg {
 namespace {
@@ -154,6 +156,37 @@ TEST_F(DeltaLibraryTest, AnApplicationsVersionIsRecordedWithItsRows) {
   EXPECT_EQ(idsOf(table), Ids{1});
 }
 
+TEST_F(DeltaLibraryTest, FilesAreListedWithWhatTheLogSaysOfThem) {
+  DeltaTable::Creation byP;
+  byP.partitionBy = {"p"};
+  DeltaTable table = create(byP);
+  write(table, R"([[1, "a"], [2, "b"], [3, "a"], [4, null]])");
+  table.update();
+  std::map<std::string, DeltaFile> files;
+  table.files([&](const DeltaFile& file) { files[file.partitionValues.at("p").value_or("null")] = file; });
+  ASSERT_EQ(files.size(), 3u);
+  EXPECT_NE(files["a"].statistics->find(R"("numRecords":2)"), std::string::npos) << *files["a"].statistics;
+  EXPECT_GT(files["a"].sizeInBytes, 0);
+  EXPECT_TRUE(std::filesystem::exists(path() + "/" + files["a"].path));
+  const auto pathsOf = [&](const PartitionValues& partition) {
+    std::vector<std::string> paths;
+    EXPECT_EQ(
+        DeltaTable::listFiles(path(), partition, [&](const DeltaFile& file) { paths.push_back(file.path); }),
+        1);
+    return paths;
+  };
+  EXPECT_EQ(pathsOf({}).size(), 3u);
+  EXPECT_EQ(pathsOf({{"P", "a"}}), std::vector{files["a"].path});
+  EXPECT_EQ(pathsOf({{"p", std::nullopt}}), std::vector{files["null"].path});
+  EXPECT_EQ(pathsOf({{"p", "c"}}), std::vector<std::string>{});
+  const auto none = [](const DeltaFile&) {};
+  EXPECT_EQ(conditionOf([&] {
+              DeltaTable::listFiles(path(), {{"id", "1"}}, none);
+            }),
+            "DELTA_NON_PARTITION_COLUMN_REFERENCE");
+  EXPECT_EQ(conditionOf([&] { DeltaTable::listFiles(path() + "x", {}, none); }), "DELTA_PATH_DOES_NOT_EXIST");
+}
+
 TEST_F(DeltaLibraryTest, OptimizingKeepsTheRowsInFewerFiles) {
   DeltaTable table = create();
   for (int i = 0; i < 5; ++i) write(table, R"([[1, "a"], [2, "b"]])");
@@ -161,6 +194,41 @@ TEST_F(DeltaLibraryTest, OptimizingKeepsTheRowsInFewerFiles) {
   EXPECT_EQ(table.numFiles(), 1);
   EXPECT_EQ(table.numRows(), 10);
   EXPECT_EQ(table.optimize(), 0) << "nothing is left to do";
+}
+
+TEST_F(DeltaLibraryTest, RowsThatLieTogetherAreFoundInFewFiles) {
+  DeltaTable table = create();
+  // Each file has both ends of the ids.
+  for (const char* rows : {R"([[1, "a"], [100, "b"]])", R"([[2, "a"], [99, "b"]])"}) {
+    write(table, rows);
+    table.update();
+  }
+  table.zOrder({"id"}, /*targetBytes=*/1);
+  EXPECT_EQ(table.version(), 3);
+  EXPECT_EQ(idsOf(table), (Ids{1, 2, 99, 100}));
+  table.files([](const DeltaFile& file) {
+    const auto statistics = nlohmann::json::parse(*file.statistics);
+    EXPECT_EQ(statistics["minValues"]["id"] < 50, statistics["maxValues"]["id"] < 50) << *file.statistics;
+  });
+  EXPECT_EQ(conditionOf([&] { table.zOrder({"nope"}); }), "DELTA_ZORDERING_COLUMN_DOES_NOT_EXIST");
+  EXPECT_EQ(conditionOf([&] { table.zOrder({"a b"}); }), "DELTA_COLUMN_NOT_FOUND_IN_SCHEMA");
+}
+
+TEST_F(DeltaLibraryTest, AnEarlierVersionComesBackUntilItsFilesAreVacuumed) {
+  DeltaTable table = create();
+  write(table, R"([[1, "a"]])");
+  table.update();
+  auto overwriting = table.begin();
+  overwriting.overwrite();
+  append(overwriting, R"([[2, "b"]])");
+  overwriting.commit();
+  table.restore(1);
+  EXPECT_EQ(table.version(), 3);
+  EXPECT_EQ(idsOf(table), Ids{1});
+  EXPECT_EQ(conditionOf([&] { table.restore(9); }), "DELTA_CANNOT_RESTORE_TABLE_VERSION");
+  EXPECT_EQ(table.vacuum(), 0) << "the file of version 2 is of today";
+  EXPECT_EQ(conditionOf([&] { table.vacuum(1); }), "DELTA_VACUUM_RETENTION_PERIOD_TOO_SHORT");
+  EXPECT_EQ(numFilesOnDisk(), 2);
 }
 
 TEST_F(DeltaLibraryTest, ColumnsAreFoundByNameAndHeldToTheTablesTypes) {

@@ -44,27 +44,39 @@ std::string sidecarPath(const std::string& logPath, const Sidecar& sidecar) {
          (slash == std::string::npos ? path : path.substr(slash + 1));
 }
 
-std::vector<Sidecar> sidecarsOf(FileSystem& fileSystem, const CheckpointFiles& checkpoint) {
+// What a V2 checkpoint says of itself.
+struct Contents {
   std::vector<Sidecar> sidecars;
-  const CheckpointSinks sinks{[](Action&&) {}, [](const FileFields&) {},
-                              [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); }};
+  std::optional<CheckpointMetadata> metadata;
+
+  SidecarSink sidecarSink() {
+    return [this](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); };
+  }
+  CheckpointMetadataSink metadataSink() {
+    return [this](CheckpointMetadata&& found) { metadata = std::move(found); };
+  }
+};
+
+Contents readState(FileSystem& fileSystem, const CheckpointFiles& checkpoint, const ActionSink& actions) {
+  Contents contents;
+  const CheckpointSinks sinks{actions, [](const FileFields&) {}, contents.sidecarSink(),
+                              contents.metadataSink()};
   readTopLevel(fileSystem, checkpoint, sinks,
                [](ParquetCheckpointFile& file, int64_t) { file.readStateOnly(); });
-  return sidecars;
+  return contents;
 }
 
 // A top level of lines parses wherever it ends, and sidecars may be others than it was written with.
-void checkWhole(const CheckpointFiles& checkpoint, const std::optional<CheckpointMetadata>& metadata,
-                int64_t numSidecarActions) {
+void checkWhole(const CheckpointFiles& checkpoint, const Contents& contents, int64_t numSidecarActions) {
   const std::string& path = checkpoint.files.front().path;
-  if (!metadata && path.ends_with(".json")) {
+  if (!contents.metadata && path.ends_with(".json")) {
     throw Error("DELTA_STATE_RECOVER_ERROR",
                 "The checkpoint " + path + " has no line checkpointMetadata: it is cut off.",
                 {{"operation", "checkpointMetadata"}, {"path", path}});
   }
-  if (!metadata) return;
-  const auto wanted = metadata->tags.find("sidecarNumActions");
-  if (wanted == metadata->tags.end() || wanted->second == std::to_string(numSidecarActions)) return;
+  if (!contents.metadata) return;
+  const auto wanted = contents.metadata->tags.find("sidecarNumActions");
+  if (wanted == contents.metadata->tags.end() || wanted->second == std::to_string(numSidecarActions)) return;
   throw Error("DELTA_STATE_RECOVER_ERROR",
               "The checkpoint " + path + " says that its sidecars have " + wanted->second +
                   " actions, and they have " + std::to_string(numSidecarActions) + ".",
@@ -76,11 +88,8 @@ void checkWhole(const CheckpointFiles& checkpoint, const std::optional<Checkpoin
 void readCheckpoint(const std::shared_ptr<FileSystem>& fileSystem, const std::string& logPath,
                     const CheckpointFiles& checkpoint, const ActionSink& actions, const FileSink& files,
                     int64_t laterStatisticsBytes) {
-  std::vector<Sidecar> sidecars;
-  std::optional<CheckpointMetadata> metadata;
-  const CheckpointSinks sinks{actions, files,
-                              [&](Sidecar&& sidecar) { sidecars.push_back(std::move(sidecar)); },
-                              [&](CheckpointMetadata&& found) { metadata = std::move(found); }};
+  Contents contents;
+  const CheckpointSinks sinks{actions, files, contents.sidecarSink(), contents.metadataSink()};
   int64_t numSidecarActions = 0;
   const FileSink countedFiles = [&](const FileFields& file) {
     ++numSidecarActions;
@@ -91,34 +100,38 @@ void readCheckpoint(const std::shared_ptr<FileSystem>& fileSystem, const std::st
     file.readAllButStatistics(fileSystem);
   };
   readTopLevel(*fileSystem, checkpoint, sinks, read);
-  for (const Sidecar& sidecar : sidecars) {
+  for (const Sidecar& sidecar : contents.sidecars) {
     readParquetFile(*fileSystem, sidecarPath(logPath, sidecar), {actions, countedFiles, {}},
                     [&](ParquetCheckpointFile& file) { read(file, sidecar.sizeInBytes); });
   }
-  checkWhole(checkpoint, metadata, numSidecarActions);
+  checkWhole(checkpoint, contents, numSidecarActions);
 }
 
 void readCheckpointState(FileSystem& fileSystem, const CheckpointFiles& checkpoint,
                          const ActionSink& actions) {
-  readTopLevel(fileSystem, checkpoint, {actions, [](const FileFields&) {}, {}},
-               [](ParquetCheckpointFile& file, int64_t) { file.readStateOnly(); });
+  readState(fileSystem, checkpoint, actions);
 }
 
 void readCheckpointAdds(FileSystem& fileSystem, const std::string& logPath, const CheckpointFiles& checkpoint,
                         const FileSink& files,
                         const std::function<bool(const ParquetRowGroup&)>& keepRowGroup) {
   const CheckpointSinks sinks{[](Action&&) {}, files, {}};
-  const auto readAdds = [&](ParquetCheckpointFile& file) { file.readAdds(keepRowGroup); };
+  int64_t numRows = 0;
+  const auto readAdds = [&](ParquetCheckpointFile& file) { numRows += file.readAdds(keepRowGroup); };
   for (const FileInfo& file : checkpoint.files) {
     if (!file.path.ends_with(".json")) readParquetFile(fileSystem, file.path, sinks, readAdds);
   }
-  for (const Sidecar& sidecar : sidecarsOf(fileSystem, checkpoint))
+  const Contents contents = readState(fileSystem, checkpoint, [](Action&&) {});
+  numRows = 0;
+  for (const Sidecar& sidecar : contents.sidecars)
     readParquetFile(fileSystem, sidecarPath(logPath, sidecar), sinks, readAdds);
+  // A row of a sidecar is an action.
+  checkWhole(checkpoint, contents, numRows);
 }
 
 std::vector<std::string> sidecarNames(FileSystem& fileSystem, const CheckpointFiles& checkpoint) {
   std::vector<std::string> names;
-  for (const Sidecar& sidecar : sidecarsOf(fileSystem, checkpoint))
+  for (const Sidecar& sidecar : readState(fileSystem, checkpoint, [](Action&&) {}).sidecars)
     names.push_back(sidecar.path.substr(sidecar.path.rfind('/') + 1));
   return names;
 }

@@ -75,13 +75,15 @@ StatisticsCursor::~StatisticsCursor() = default;
 std::optional<std::string_view> StatisticsCursor::at(const StatisticsPlace& place,
                                                      std::string_view addedPath) {
   const CheckpointStatistics& source = *place.source;
-  if (!source.isLoaded() && !source.isLost() && find(place, addedPath)) return stream_->statistics();
+  std::optional<std::string_view> found;
+  if (!source.isLoaded() && !source.isLost() && find(place, addedPath, &found)) return found;
   if (!source.load()) throw lostStatistics(source);
   return source.at(place.row);
 }
 
 // The row is asked for by what it adds, too: who puts another file under the name is noticed.
-bool StatisticsCursor::find(const StatisticsPlace& place, std::string_view addedPath) {
+bool StatisticsCursor::find(const StatisticsPlace& place, std::string_view addedPath,
+                            std::optional<std::string_view>* statistics) {
   try {
     if (place.source != source_) {
       if (!opened_.insert(place.source).second) return false;
@@ -91,7 +93,9 @@ bool StatisticsCursor::find(const StatisticsPlace& place, std::string_view added
       atAdd_ = stream_->next();
     }
     while (stream_ && atAdd_ && stream_->row() < place.row) atAdd_ = stream_->next();
-    return stream_ && atAdd_ && stream_->row() == place.row && stream_->addedPath() == addedPath;
+    if (!stream_ || !atAdd_ || stream_->row() != place.row || stream_->addedPath() != addedPath) return false;
+    *statistics = stream_->statistics();
+    return true;
   } catch (const Error&) {
     // Reading all of them says what is wrong.
     stream_.reset();
@@ -100,12 +104,13 @@ bool StatisticsCursor::find(const StatisticsPlace& place, std::string_view added
 }
 
 Error lostStatistics(const CheckpointStatistics& source) {
-  return Error("DELTA_STATE_RECOVER_ERROR",
-               "The statistics of the table's files were in the checkpoint " + source.path() +
-                   ", which cannot be read as it was when the table was. Run the operation again: it reads the "
-                   "table's log anew. The reason: " +
-                   source.failure()->text(),
-               {{"operation", "statistics"}});
+  return Error(
+      "DELTA_STATE_RECOVER_ERROR",
+      "The statistics of the table's files were in the checkpoint " + source.path() +
+          ", which cannot be read as it was when the table was. Run the operation again: it reads the "
+          "table's log anew. The reason: " +
+          source.failure()->text(),
+      {{"operation", "statistics"}});
 }
 
 }  // namespace thalweg::delta

@@ -90,7 +90,9 @@ class StatisticsCursor {
   std::optional<std::string_view> at(const StatisticsPlace& place, std::string_view addedPath);
 
  private:
-  bool find(const StatisticsPlace& place, std::string_view addedPath);
+  // False where the stream cannot say: the place is behind it, or the file is another by now.
+  bool find(const StatisticsPlace& place, std::string_view addedPath,
+            std::optional<std::string_view>* statistics);
 
   const CheckpointStatistics* source_ = nullptr;  // of stream_
   std::unique_ptr<StatisticsStream> stream_;

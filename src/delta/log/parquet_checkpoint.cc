@@ -81,10 +81,11 @@ void ParquetCheckpointFile::readStateOnly() {
   read(stream);
 }
 
-void ParquetCheckpointFile::readAdds(const std::function<bool(const ParquetRowGroup&)>& keepRowGroup) {
+int64_t ParquetCheckpointFile::readAdds(const std::function<bool(const ParquetRowGroup&)>& keepRowGroup) {
   ParquetColumnStream stream(fileSystem_, path_, addColumns(), kBatchRows, keepRowGroup,
                              {"add.partitionValues_parsed"}, NullColumns::LeaveOut);
   read(stream);
+  return stream.numRows();
 }
 
 void ParquetCheckpointFile::read(ParquetColumnStream& stream) {
@@ -115,7 +116,7 @@ void ParquetCheckpointFile::passAdd(int64_t row) {
 
 std::optional<std::string> ParquetCheckpointFile::parsedStats(int64_t row) {
   if (!parsedStats_) parsedStats_.emplace(fileSystem_, path_);
-  return parsedStats_->at(row);
+  return parsedStats_->at(row, fields_.path);
 }
 
 }  // namespace thalweg::delta

@@ -38,14 +38,14 @@ class ParquetCheckpointFile {
   // All but adds and removes: row groups of files alone are passed over.
   void readStateOnly();
   // `keepRowGroup` false: its adds are left out; by the bounds of add.partitionValues_parsed, where the file
-  // has them.
-  void readAdds(const std::function<bool(const ParquetRowGroup&)>& keepRowGroup);
+  // has them. Returns the number of the file's rows, those left out among them.
+  int64_t readAdds(const std::function<bool(const ParquetRowGroup&)>& keepRowGroup);
 
  private:
   void read(ParquetColumnStream& stream);
   void readBatch(const arrow::RecordBatch& batch, int64_t firstRow);
   void passAdd(int64_t row);
-  std::optional<std::string> parsedStats(int64_t row);
+  std::optional<std::string> parsedStats(int64_t row);  // of the add in fields_
 
   FileSystem& fileSystem_;
   std::string path_;

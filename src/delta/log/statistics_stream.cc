@@ -5,25 +5,49 @@
 #include <arrow/array.h>
 #include <arrow/record_batch.h>
 
+#include "common/error.h"
 #include "delta/log/arrow_struct.h"
 #include "delta/log/parsed_stats.h"
 
 namespace thalweg::delta {
+namespace {
+
+// Rows are told by their numbers, which are another's in another file.
+[[noreturn]] void throwReplaced(const std::string& path) {
+  throw Error("DELTA_STATE_RECOVER_ERROR", "The checkpoint " + path + " was replaced while it was read.",
+              {{"operation", "statistics"}, {"path", path}});
+}
+
+}  // namespace
+
+struct ParsedStatistics::Batch {
+  Batch(const std::shared_ptr<arrow::RecordBatch>& rows, int64_t first)
+      : adds(rows->GetColumnByName("add"), "add"),
+        paths(adds.text("path")),
+        stats(adds.member("stats_parsed")),
+        firstRow(first),
+        numRows(rows->num_rows()) {}
+
+  StructColumn adds;
+  TextColumn paths;
+  std::shared_ptr<arrow::Array> stats;  // null: the file has none
+  int64_t firstRow;
+  int64_t numRows;
+};
 
 ParsedStatistics::ParsedStatistics(FileSystem& fileSystem, const std::string& path)
-    : stream_(fileSystem, path, {"add.stats_parsed"}) {}
+    : path_(path), stream_(fileSystem, path, {"add.path", "add.stats_parsed"}) {}
 ParsedStatistics::~ParsedStatistics() = default;
 
-std::optional<std::string> ParsedStatistics::at(int64_t row) {
-  while (!stats_ || row - firstRow_ >= numRows_) {
-    firstRow_ += numRows_;
-    const auto batch = stream_.next();
-    if (!batch) return std::nullopt;
-    numRows_ = batch->num_rows();
-    stats_ = StructColumn(batch->GetColumnByName("add"), "add").member("stats_parsed");
-    if (!stats_) return std::nullopt;
+std::optional<std::string> ParsedStatistics::at(int64_t row, std::string_view addedPath) {
+  while (!batch_ || row - batch_->firstRow >= batch_->numRows) {
+    const auto rows = stream_.next();
+    if (!rows) throwReplaced(path_);
+    batch_ = std::make_unique<Batch>(rows, stream_.firstRowIndex());
   }
-  return parsedStatsToJson(*stats_, row - firstRow_);
+  const int64_t index = row - batch_->firstRow;
+  if (index < 0 || batch_->paths.viewAt(index) != addedPath) throwReplaced(path_);
+  return batch_->stats ? parsedStatsToJson(*batch_->stats, index) : std::nullopt;
 }
 
 struct StatisticsStream::Batch {
@@ -75,7 +99,7 @@ std::optional<std::string_view> StatisticsStream::statistics() {
   const auto text = batch_->texts.viewAt(batch_->index);
   if (text) return text;
   if (!parsed_) parsed_.emplace(fileSystem_, path_);
-  parsedText_ = parsed_->at(row());
+  parsedText_ = parsed_->at(row(), addedPath());
   return parsedText_ ? std::optional<std::string_view>(*parsedText_) : std::nullopt;
 }
 

@@ -16,20 +16,22 @@ namespace thalweg::delta {
 
 // Statistics as JSON text, built from `stats_parsed` for rows that have none of their own. For one that looks
 // at rising rows, some of them or all. Throws Error where the file cannot be read or has other columns than a
-// checkpoint. Used by one thread; memory is a batch of rows.
+// checkpoint, DELTA_STATE_RECOVER_ERROR where it is another by now than the one whose rows are asked for.
+// Used by one thread; memory is a batch of rows.
 class ParsedStatistics {
  public:
   ParsedStatistics(FileSystem& fileSystem, const std::string& path);
   ~ParsedStatistics();
 
-  // Of a row of the file, from 0; nullopt where it has none.
-  std::optional<std::string> at(int64_t row);
+  // Of a row of the file, from 0, that adds `addedPath`; nullopt where it has none.
+  std::optional<std::string> at(int64_t row, std::string_view addedPath);
 
  private:
+  struct Batch;
+
+  std::string path_;
   ParquetColumnStream stream_;
-  std::shared_ptr<arrow::Array> stats_;
-  int64_t firstRow_ = 0;
-  int64_t numRows_ = 0;
+  std::unique_ptr<Batch> batch_;
 };
 
 // As ParsedStatistics, of all adds of the file.

@@ -9,6 +9,7 @@
 #include "common/logging.h"
 #include "common/options.h"
 #include "delta/maintain/optimize.h"
+#include "delta/maintain/optimize_operation.h"
 #include "delta/snapshot/table_features.h"
 #include "types/text/number_text.h"
 
@@ -63,11 +64,7 @@ OptimizeRequest requestFor(const std::set<PartitionValues>& partitions, const Au
   request.selects = [partitions](const AddFile& file) { return partitions.contains(file.partitionValues); };
   request.minFileBytes = rules.maxFileBytes / 2;
   request.maxFileBytes = rules.maxFileBytes;
-  request.operation.name = "OPTIMIZE";
-  request.operation.parameters = {{"predicate", jsonText("[]")},
-                                  {"zOrderBy", jsonText("[]")},
-                                  {"clusterBy", jsonText("[]")},
-                                  {"auto", "true"}};
+  request.operation = optimizeOperation({.isAuto = true});
   return request;
 }
 

@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "common/logging.h"
 #include "delta/maintain/file_replacement.h"
+#include "delta/maintain/optimize_operation.h"
 #include "delta/scan/value_bounds.h"
 #include "delta/snapshot/table_features.h"
 
@@ -48,12 +49,7 @@ void pack(std::vector<AddFile> files, const CompactionRules& rules, std::vector<
 
 // As Delta says of an automatic OPTIMIZE.
 Operation operationOf(const ReplacementReport& report) {
-  Operation operation;
-  operation.name = "OPTIMIZE";
-  operation.parameters = {{"predicate", jsonText("[]")},
-                          {"zOrderBy", jsonText("[]")},
-                          {"clusterBy", jsonText("[]")},
-                          {"auto", "true"}};
+  Operation operation = optimizeOperation({.isAuto = true});
   operation.metrics = replacementMetrics(report);
   return operation;
 }

@@ -1,8 +1,9 @@
 #include "delta/scan/file_listing.h"
 
+#include <map>
+
 #include <arrow/scalar.h>
 
-#include "common/options.h"
 #include "delta/actions/action_reader.h"
 #include "delta/files/column_mapping.h"
 #include "delta/log/checkpoint_reader.h"
@@ -36,69 +37,45 @@ OrderedValue valueOf(const std::shared_ptr<arrow::Scalar>& scalar) {
   return scalar && scalar->is_valid ? orderedValue(*scalar) : OrderedValue();
 }
 
-// False only where no value within the bounds can satisfy the predicate. Nulls satisfy no comparison.
-bool mayHold(const ColumnPredicate& predicate, const ParquetColumnBounds& bounds) {
-  using Op = ColumnPredicate::Op;
-  const OrderedValue literal = valueOf(predicate.literal);
-  const OrderedValue min = valueOf(bounds.min);
-  const OrderedValue max = valueOf(bounds.max);
-  switch (predicate.op) {
-    case Op::Equal:
-      return !isLess(literal, min) && !isLess(max, literal);
-    case Op::Less:
-      return !isSet(literal) || !isSet(min) || isLess(min, literal);
-    case Op::LessOrEqual:
-      return !isLess(literal, min);
-    case Op::Greater:
-      return !isSet(literal) || !isSet(max) || isLess(literal, max);
-    case Op::GreaterOrEqual:
-      return !isLess(max, literal);
-    default:
-      return true;
-  }
-}
-
-// Judges a row group by the bounds of its partition values.
+// What row groups of a checkpoint say of partition columns.
 class PartitionBounds {
  public:
-  PartitionBounds(const Snapshot& snapshot, const Schema& physical,
-                  const std::vector<ColumnPredicate>& predicates) {
-    for (const ColumnPredicate& predicate : predicates) {
-      const int index = snapshot.schema()->fieldIndex(predicate.column, /*caseSensitive=*/false);
+  PartitionBounds(const Snapshot& snapshot, const Schema& physical) {
+    for (const std::string& column : snapshot.partitionColumns()) {
+      const int index = snapshot.schema()->fieldIndex(column, /*caseSensitive=*/false);
       if (index < 0) continue;
-      // Of wall clocks without a zone, they are instants of whoever wrote the checkpoint.
-      if (snapshot.schema()->fields()[static_cast<size_t>(index)].type->id() == TypeId::Timestamp) continue;
-      const std::string& logical = snapshot.schema()->fields()[static_cast<size_t>(index)].name;
-      for (const std::string& column : snapshot.partitionColumns()) {
-        if (!equalsIgnoreCase(column, logical)) continue;
-        const std::string& name = physical.fields()[static_cast<size_t>(index)].name;
-        predicates_.emplace_back("add.partitionValues_parsed." + name, predicate);
-      }
+      const StructField& field = physical.fields()[static_cast<size_t>(index)];
+      // Instants are wall clocks of whoever wrote the checkpoint, where the log has no zone; footers drop
+      // NaN.
+      const TypeId type = field.type->id();
+      if (type == TypeId::Timestamp || type == TypeId::Float || type == TypeId::Double) continue;
+      leaves_.emplace(field.name, "add.partitionValues_parsed." + field.name);
     }
   }
 
-  bool mayHold(const ParquetRowGroup& group) const {
-    for (const auto& [leaf, predicate] : predicates_) {
-      const auto bounds = group.columns.find(leaf);
-      if (bounds != group.columns.end() && !delta::mayHold(predicate, bounds->second)) return false;
-    }
-    return true;
+  // Rows that add nothing are null there too: nulls say nothing.
+  ValueBounds of(const std::string& column, const ParquetRowGroup& group) const {
+    const auto leaf = leaves_.find(column);
+    const auto found = leaf == leaves_.end() ? group.columns.end() : group.columns.find(leaf->second);
+    if (found == group.columns.end()) return {};
+    return {valueOf(found->second.min), valueOf(found->second.max), std::nullopt, std::nullopt};
   }
 
  private:
-  std::vector<std::pair<std::string, ColumnPredicate>> predicates_;
+  std::map<std::string, std::string> leaves_;  // by physical name
 };
 
 }  // namespace
 
-std::optional<FileListing> listFiles(const Location& table, const std::vector<ColumnPredicate>& predicates,
+std::optional<FileListing> listFiles(const Location& table, const PredicatesOf& predicatesOf,
                                      const std::function<void(AddFile&&)>& visit, const Clock& clock) {
   const std::string logPath = table.path + "/" + std::string(kLogFolder);
   const auto segment = listLogSegment(*table.fileSystem, logPath);
   if (!segment) return std::nullopt;
   const SnapshotPtr tail = readTail(table, *segment, clock);
   const SchemaPtr physical = physicalSchema(tail->schema(), columnMappingMode(tail->metadata()));
-  const FileFilter filter(*tail->schema(), *physical, tail->partitionColumns(), predicates);
+  const FileFilter filter(*tail->schema(), *physical, tail->partitionColumns(),
+                          predicatesOf(tail->metadata()), TimeZone());
   FileListing listing{tail->version(), tail->protocol(), tail->metadata()};
   const auto offer = [&](AddFile&& file) {
     if (!filter.mayMatch(file)) return;
@@ -107,14 +84,16 @@ std::optional<FileListing> listFiles(const Location& table, const std::vector<Co
   };
   tail->files().forEachLive([&](const FileRecord& record) { offer(record.toAdd()); });
   if (!segment->checkpoint) return listing;
-  const PartitionBounds bounds(*tail, *physical, predicates);
+  const PartitionBounds bounds(*tail, *physical);
   readCheckpointAdds(
       *table.fileSystem, logPath, *segment->checkpoint,
       [&](const FileFields& fields) {
         const std::string vector = fields.deletionVector ? fields.deletionVector->uniqueId() : std::string();
         if (!tail->files().knows(fields.path, vector)) offer(addOf(fields));
       },
-      [&](const ParquetRowGroup& group) { return bounds.mayHold(group); });
+      [&](const ParquetRowGroup& group) {
+        return filter.mayMatch([&](const std::string& column) { return bounds.of(column, group); });
+      });
   return listing;
 }
 

@@ -15,6 +15,10 @@
 namespace thalweg::delta {
 namespace {
 
+std::vector<ColumnPredicate> noPredicates(const Metadata&) {
+  return {};
+}
+
 class FileListingTest : public testing::Test {
  protected:
   FileListingTest() : files_(makeMemoryFileSystem()) {
@@ -55,10 +59,12 @@ class FileListingTest : public testing::Test {
 
   std::set<std::string> listed(const std::vector<ColumnPredicate>& predicates) {
     std::set<std::string> names;
-    const auto listing = listFiles(log_->table(), predicates, [&](AddFile&& file) {
-      EXPECT_TRUE(names.insert(file.path).second) << file.path;
-      EXPECT_TRUE(file.stats);
-    });
+    const auto listing = listFiles(
+        log_->table(), [&](const Metadata&) { return predicates; },
+        [&](AddFile&& file) {
+          EXPECT_TRUE(names.insert(file.path).second) << file.path;
+          EXPECT_TRUE(file.stats);
+        });
     EXPECT_EQ(listing->version, log_->require()->version());
     EXPECT_EQ(listing->numFiles, static_cast<int64_t>(names.size()));
     return names;
@@ -75,7 +81,7 @@ class FileListingTest : public testing::Test {
 using Op = ColumnPredicate::Op;
 
 TEST_F(FileListingTest, NothingThereIsNoTable) {
-  EXPECT_FALSE(listFiles(log_->table(), {}, [](AddFile&&) {}));
+  EXPECT_FALSE(listFiles(log_->table(), noPredicates, [](AddFile&&) {}));
 }
 
 // Days are counted from 1970-01-01: 1970-01-11 is day 10.
@@ -121,6 +127,74 @@ TEST_F(FileListingTest, APartitionsFilesLieTogetherInCheckpoints) {
   }
   EXPECT_GE(seen.size(), 7u);
   EXPECT_EQ(listed({onDay(Op::Equal, 12)}).size(), 14u) << "every seventh file from the third on";
+}
+
+// Of a checkpoint that is cut off, or has another's sidecar, nothing may be taken for the whole.
+TEST_F(FileListingTest, ACheckpointThatIsNotWholeIsAnError) {
+  log_->setCheckpointSettings({.partSize = 2});
+  create({{"delta.checkpointPolicy", "v2"}});
+  commit({fileOf("a", "1970-01-11", 1), fileOf("b", "1970-01-12", 2), fileOf("c", "1970-01-13", 3)});
+  writeCheckpoint(*log_->require(), systemClock(), {.partSize = 2});
+  std::string path;
+  std::vector<std::string> sidecars;
+  for (const FileInfo& file : files_->list("/t/_delta_log")) {
+    if (file.path.ends_with(".json") && file.path.find(".checkpoint.") != std::string::npos) path = file.path;
+  }
+  for (const FileInfo& file : files_->list("/t/_delta_log/_sidecars")) sidecars.push_back(file.path);
+  ASSERT_EQ(sidecars.size(), 2u);
+  EXPECT_EQ(listed({}), (std::set<std::string>{"a", "b", "c"}));
+  const auto condition = [&] {
+    try {
+      listFiles(log_->table(), noPredicates, [](AddFile&&) {});
+    } catch (const Error& error) {
+      return error.condition();
+    }
+    return std::string("none");
+  };
+  const std::string whole = files_->readAll(path);
+  // Another writer's order: sidecars at the end.
+  const size_t second = whole.find('\n') + 1;
+  const size_t third = whole.find('\n', second) + 1;
+  const size_t fourth = whole.find('\n', third) + 1;
+  const std::string others = whole.substr(0, second) + whole.substr(fourth);
+  files_->writeAtomically(path, others + whole.substr(second, third - second));
+  EXPECT_EQ(condition(), "DELTA_STATE_RECOVER_ERROR");
+  files_->writeAtomically(path, whole.substr(second));
+  EXPECT_EQ(condition(), "DELTA_STATE_RECOVER_ERROR") << "no checkpointMetadata";
+  files_->writeAtomically(path, whole);
+  const std::string larger =
+      files_->readAll(sidecars[0]).size() > files_->readAll(sidecars[1]).size() ? sidecars[0] : sidecars[1];
+  const std::string other = larger == sidecars[0] ? sidecars[1] : sidecars[0];
+  files_->writeAtomically(other, files_->readAll(larger));
+  EXPECT_EQ(condition(), "DELTA_STATE_RECOVER_ERROR") << "two actions instead of one";
+}
+
+// NaN is above all numbers, and no footer has it for a bound.
+TEST_F(FileListingTest, PartitionsOfNanAreFound) {
+  Transaction transaction(log_, nullptr);
+  Metadata metadata;
+  metadata.schemaString =
+      R"({"type":"struct","fields":[{"name":"d","type":"double","nullable":true,"metadata":{}}]})";
+  metadata.partitionColumns = {"d"};
+  transaction.setMetadata(metadata);
+  transaction.setOperation({"CREATE TABLE", {}, {}, {}, {}});
+  transaction.commit();
+  AddFile nan;
+  nan.path = "nan";
+  nan.partitionValues = {{"d", "NaN"}};
+  AddFile one = nan;
+  one.path = "one";
+  one.partitionValues = {{"d", "1.0"}};
+  commit({nan, one});
+  writeCheckpoint(*log_->require());
+  std::set<std::string> names;
+  listFiles(
+      log_->table(),
+      [](const Metadata&) {
+        return std::vector<ColumnPredicate>{{"d", Op::Greater, std::make_shared<arrow::DoubleScalar>(5.0)}};
+      },
+      [&](AddFile&& file) { names.insert(file.path); });
+  EXPECT_TRUE(names.contains("nan"));
 }
 
 }  // namespace

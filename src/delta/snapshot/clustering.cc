@@ -8,7 +8,7 @@
 #include "common/error.h"
 #include "common/json_text.h"
 #include "delta/files/column_mapping.h"
-#include "delta/files/statistics_columns.h"
+#include "delta/snapshot/statistics_columns.h"
 
 namespace thalweg::delta {
 namespace {

@@ -26,13 +26,18 @@ bool tableFlag(const Metadata& metadata, std::string_view name, bool fallback) {
   return value ? equalsIgnoreCase(*value, "true") : fallback;
 }
 
+std::optional<int64_t> parsePropertyNumber(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
 int64_t checkpointInterval(const Metadata& metadata) {
   constexpr int64_t kDefault = 10;
   const auto text = tableProperty(metadata, "delta.checkpointInterval");
-  if (!text) return kDefault;
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  return error == std::errc() && end == text->data() + text->size() && value > 0 ? value : kDefault;
+  const int64_t value = text ? parsePropertyNumber(*text).value_or(kDefault) : kDefault;
+  return value > 0 ? value : kDefault;
 }
 
 std::optional<int64_t> parseRetentionMs(std::string_view text) {

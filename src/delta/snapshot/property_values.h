@@ -25,6 +25,9 @@ inline constexpr std::string_view kCheckpointProtection = "delta.requireCheckpoi
 std::optional<std::string> tableProperty(const Metadata& metadata, std::string_view name);
 // True for "true" in any case.
 bool tableFlag(const Metadata& metadata, std::string_view name, bool fallback = false);
+// A whole number as Java reads one: digits behind an optional sign. Nothing for other text, and where it does
+// not fit.
+std::optional<int64_t> parsePropertyNumber(std::string_view text);
 // delta.checkpointInterval, 10 unless set to a positive number.
 int64_t checkpointInterval(const Metadata& metadata);
 // delta.deletedFileRetentionDuration in ms, one week unless set to an interval ("interval 1 week", "2 days 12

@@ -293,6 +293,23 @@ TEST(TableFeatures, APreviewTakesTheStableFeaturesPlace) {
   EXPECT_NO_THROW(checkWritable(preview, metadata, "t"));
 }
 
+// Delta 3.2 reads tableVersion of every change of a table with the preview.
+TEST(TableFeatures, AColumnUnderThePreviewIsNotWidened) {
+  const auto widened = [](const std::string& version) {
+    Metadata metadata;
+    metadata.schemaString =
+        R"({"type":"struct","fields":[{"name":"s","type":{"type":"struct","fields":[{"name":"x","type":"long",)"
+        R"("nullable":true,"metadata":{"delta.typeChanges":[{)" +
+        version + R"("fromType":"integer","toType":"long"}]}}]},"nullable":true,"metadata":{}}]})";
+    return metadata;
+  };
+  const Protocol preview = features({"typeWidening-preview"}, {"typeWidening-preview"});
+  EXPECT_EQ(upgradedProtocol(preview, widened(R"("tableVersion":3,)"), "t"), preview);
+  EXPECT_EQ(conditionOf([&] { upgradedProtocol(preview, widened(""), "t"); }), "UNSUPPORTED_FEATURE.THALWEG");
+  const Protocol stable = features({"typeWidening"}, {"typeWidening"});
+  EXPECT_EQ(upgradedProtocol(stable, widened(""), "t"), stable);
+}
+
 TEST(TableFeatures, PropertiesAskForFeaturesAndGo) {
   Metadata metadata;
   metadata.schemaString = R"({"type":"struct","fields":[]})";
@@ -338,6 +355,18 @@ TEST(TableProperties, AreKnownInAnyCaseAndHeldToWhatTheyTake) {
   EXPECT_EQ(condition("my.own", "anything"), "none");
 }
 
+// What is taken is obeyed: Java's numbers may have a plus.
+TEST(TableProperties, ANumberMayHaveASign) {
+  EXPECT_EQ(parsePropertyNumber("+5"), 5);
+  EXPECT_EQ(parsePropertyNumber("-1"), -1);
+  for (const char* text : {"", "+", "+-1", "--1", "5 ", "1.0", "9223372036854775808"})
+    EXPECT_EQ(parsePropertyNumber(text), std::nullopt) << text;
+  Metadata metadata;
+  metadata.configuration = {{"delta.checkpointInterval", "+5"}, {std::string(kCheckpointProtection), "+4"}};
+  EXPECT_EQ(checkpointInterval(metadata), 5);
+  EXPECT_EQ(checkpointProtectionVersion(features({}, {"checkpointProtection"}), metadata), 4);
+}
+
 // Each asked of Spark 4.2 with Delta 4.4 in ALTER TABLE.
 TEST(TableProperties, TakeTheValuesThatSparkTakes) {
   const auto condition = [](const char* name, const char* value) {
@@ -349,7 +378,9 @@ TEST(TableProperties, TakeTheValuesThatSparkTakes) {
     std::vector<const char*> refused;
   };
   const std::vector<Row> rows = {
-      {"delta.dataSkippingNumIndexedCols", {"-1", "0", "5"}, {"-2", "x", "", "1.5", "99999999999"}},
+      {"delta.dataSkippingNumIndexedCols",
+       {"-1", "0", "5", "+5"},
+       {"-2", "x", "", "1.5", "99999999999", "+-1"}},
       {"delta.dataSkippingStatsColumns", {"id", "", " ", "`id`", "id, s"}, {"id,"}},
       {"delta.dataSkippingStringPrefixLength", {"0", "16"}, {"-1", "x"}},
       {"delta.isolationLevel", {"Serializable", "SERIALIZABLE"}, {"WriteSerializable", "SnapshotIsolation"}},

@@ -1,7 +1,6 @@
 #include "delta/snapshot/table_features.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "common/error.h"
 #include "common/options.h"
@@ -61,9 +60,7 @@ void checkServedProperties(const Metadata& metadata, std::string_view table) {
 int64_t checkpointProtectionVersion(const Protocol& protocol, const Metadata& metadata) {
   if (!supportsFeature(protocol, "checkpointProtection")) return 0;
   const auto text = tableProperty(metadata, kCheckpointProtection);
-  int64_t version = 0;
-  if (text) std::from_chars(text->data(), text->data() + text->size(), version);
-  return version;
+  return text ? parsePropertyNumber(*text).value_or(0) : 0;
 }
 
 std::vector<std::string> readerFeatures(const Protocol& protocol) {

@@ -1,16 +1,16 @@
 #include "delta/snapshot/table_properties.h"
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 #include "common/error.h"
 #include "common/options.h"
-#include "delta/files/statistics_columns.h"
 #include "delta/snapshot/property_values.h"
 #include "delta/snapshot/protocol_choice.h"
+#include "delta/snapshot/statistics_columns.h"
 #include "types/text/intervals.h"
 
 namespace thalweg::delta {
@@ -101,10 +101,8 @@ bool startsWithIgnoreCase(std::string_view text, std::string_view front) {
 // Whether the text is a number of this type not below `least`.
 template <typename Number>
 bool isNumber(std::string_view text, Number least) {
-  Number value = 0;
-  if (text.starts_with('+')) text.remove_prefix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= least;
+  const auto value = parsePropertyNumber(text);
+  return value && std::in_range<Number>(*value) && static_cast<Number>(*value) >= least;
 }
 
 // "2.12.0": of Parquet's versions 1 and 2.

@@ -22,7 +22,7 @@ std::string tablePropertyName(std::string_view name);
 // one that Delta sets, DELTA_INVALID_INTERVAL, DELTA_INVALID_CALENDAR_INTERVAL_EMPTY,
 // DELTA_INVALID_ISOLATION_LEVEL and UNSUPPORTED_TABLE_CHANGE where it does not take the value. Features and
 // constraints have names of their own, and are passed over; whether columns are the table's,
-// checkStatisticsColumns says (delta/files/statistics_columns.h).
+// checkStatisticsColumns says (delta/snapshot/statistics_columns.h).
 void checkTableProperty(std::string_view name, std::string_view value, bool allowUnknown);
 
 // For all that one statement sets, under their names in the log: throws Error UNSUPPORTED_TABLE_CHANGE where

@@ -1,6 +1,7 @@
 #include "delta/snapshot/type_widening.h"
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -79,21 +80,24 @@ void checkField(const StructField& field, const std::string& column, std::string
   }
 }
 
-void check(const DataType& type, const std::string& prefix, std::string_view table) {
+using FieldVisitor = std::function<void(const StructField&, const std::string& column)>;
+
+// The fields at all depths, each with its dotted name.
+void forEachField(const DataType& type, const std::string& prefix, const FieldVisitor& visit) {
   switch (type.id()) {
     case TypeId::Struct:
       for (const StructField& field : type.fields()) {
         const std::string column = prefix.empty() ? field.name : prefix + "." + field.name;
-        checkField(field, column, table);
-        check(*field.type, column, table);
+        visit(field, column);
+        forEachField(*field.type, column, visit);
       }
       break;
     case TypeId::Array:
-      check(*type.element(), prefix + ".element", table);
+      forEachField(*type.element(), prefix + ".element", visit);
       break;
     case TypeId::Map:
-      check(*type.key(), prefix + ".key", table);
-      check(*type.value(), prefix + ".value", table);
+      forEachField(*type.key(), prefix + ".key", visit);
+      forEachField(*type.value(), prefix + ".value", visit);
       break;
     default:
       break;
@@ -173,6 +177,16 @@ SchemaPtr withRecordedTypeChanges(const Schema& from, const SchemaPtr& to) {
   return record(DataType::structOf(from.fields()), to, "", "", &none);
 }
 
+bool allTypeChangesNameVersions(const Schema& schema) {
+  bool all = true;
+  forEachField(schema, "", [&](const StructField& field, const std::string&) {
+    const Json metadata = Json::parse(field.metadata, nullptr, /*allow_exceptions=*/false);
+    if (!metadata.is_object() || !metadata.contains(kTypeChanges)) return;
+    for (const Json& change : metadata[kTypeChanges]) all = all && change.contains("tableVersion");
+  });
+  return all;
+}
+
 bool widensByItself(const DataType& from, const DataType& to) {
   if (equals(from, to) || !isSupportedTypeChange(from, to)) return false;
   if (from.isNumeric() && to.isNumeric()) {
@@ -202,7 +216,9 @@ bool isSupportedTypeChange(const DataType& from, const DataType& to) {
 }
 
 void checkTypeChanges(const Schema& schema, std::string_view table) {
-  check(schema, "", table);
+  forEachField(schema, "", [&](const StructField& field, const std::string& column) {
+    checkField(field, column, table);
+  });
 }
 
 }  // namespace thalweg::delta

@@ -29,6 +29,9 @@ bool changesTypes(const DataType& from, const DataType& to);
 // DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA for one that no reader could undo.
 SchemaPtr withRecordedTypeChanges(const Schema& from, const SchemaPtr& to);
 
+// Whether each recorded change names the version that made it, as clients of typeWidening-preview need it.
+bool allTypeChangesNameVersions(const Schema& schema);
+
 // Reads the field metadata delta.typeChanges at every depth. Throws Error
 // DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA naming the column, DELTA_STATE_RECOVER_ERROR where it is no list of
 // changes. `table` names the table in the text.

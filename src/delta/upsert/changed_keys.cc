@@ -8,6 +8,7 @@
 
 #include "common/error.h"
 #include "delta/files/partition_values.h"
+#include "delta/scan/file_skipping.h"
 #include "types/arrow_result.h"
 
 namespace thalweg::delta {
@@ -41,13 +42,7 @@ std::shared_ptr<arrow::Array> leafColumn(std::shared_ptr<arrow::Array> column, c
 ValueBounds partitionBounds(const KeyLeaf& leaf, const AddFile& file) {
   const auto it = file.partitionValues.find(leaf.physicalPath.front());
   const auto text = it == file.partitionValues.end() ? std::nullopt : it->second;
-  const auto value = parsePartitionValue(text, *leaf.type, leaf.name, leaf.timeZone);
-  ValueBounds bounds;
-  bounds.numRecords = 1;
-  bounds.nullCount = value->is_valid ? 0 : 1;
-  bounds.min = orderedValue(*value);
-  bounds.max = bounds.min;
-  return bounds;
+  return boundsOfOne(*parsePartitionValue(text, *leaf.type, leaf.name, leaf.timeZone));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "delta/files/statistics_columns.h"
+#include "delta/snapshot/statistics_columns.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,5 +1,5 @@
 // delta.dataSkippingStatsColumns: what it takes, as Spark 4.2 with Delta 4.4 answered when asked.
-#include "delta/files/statistics_columns.h"
+#include "delta/snapshot/statistics_columns.h"
 
 #include <gtest/gtest.h>
 
