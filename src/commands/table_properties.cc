@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/options.h"
 #include "delta/files/row_rules.h"
+#include "delta/files/row_tracking.h"
 #include "delta/snapshot/table_properties.h"
 
 namespace thalweg {
@@ -49,6 +50,17 @@ void refuseReserved(const std::string& name) {
   }
 }
 
+// What readers need to make sense of the table's files stays, whatever a statement says of it: as in Spark,
+// the names under which files have ids of rows, and since when commits have times of their own.
+void keepReadersProperties(const delta::Metadata& before, delta::Metadata* changed) {
+  for (const auto& [key, value] : before.configuration) {
+    const bool isUnset = !changed->configuration.contains(key);
+    if (key.starts_with(delta::kRowIdColumnsPrefix) ||
+        (isUnset && key.starts_with("delta.inCommitTimestampEnablement")))
+      changed->configuration[key] = value;
+  }
+}
+
 }  // namespace
 
 std::string checkedPropertyName(const std::string& given, const std::string& value, CommandSession& session) {
@@ -78,6 +90,7 @@ void setTableProperties(const sql::Name& table, const sql::Properties& propertie
       changed.configuration[key] = value;
   }
   delta::checkRetentions(set);
+  keepReadersProperties(snapshot->metadata(), &changed);
   delta::Operation operation;
   operation.name = "SET TBLPROPERTIES";
   operation.parameters = {{"properties", delta::jsonText(jsonDump(said))}};
@@ -98,6 +111,7 @@ void unsetTableProperties(const sql::Name& table, const std::vector<std::string>
     if (given == "comment") changed.description.reset();
     changed.configuration.erase(said.back());
   }
+  keepReadersProperties(snapshot->metadata(), &changed);
   delta::Operation operation;
   operation.name = "UNSET TBLPROPERTIES";
   operation.parameters = {{"properties", delta::jsonText(jsonDump(said))}, {"ifExists", "true"}};

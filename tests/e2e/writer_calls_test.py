@@ -104,6 +104,10 @@ def rows_of_a_table_that_is_replaced(spark, folder):
     row.writeTo("rr2").using("delta").option("replaceWhere", "p='b'").create()
     row.writeTo("rr").using("delta").partitionedBy("p").option("partitionOverwriteMode", "dynamic").createOrReplace()
     assert tables.rows("rr") == [(9, "b")]
+    spark.sql("CREATE OR REPLACE TABLE rr USING delta TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true') AS SELECT 1 AS id")
+    spark.sql("CREATE OR REPLACE TABLE rr USING delta TBLPROPERTIES ('delta.enableChangeDataFeed' = 'true') AS SELECT 2 AS id")
+    changes = spark.sql("SELECT id, _change_type FROM table_changes('rr', 6) ORDER BY 1").collect()
+    assert [tuple(change) for change in changes] == [(1, "delete"), (2, "insert")], changes
 
 
 def overwrites_of_partitions(spark, folder):
@@ -189,6 +193,43 @@ def evolution_widens(spark, folder):
     assert schema("w5") == "struct<id:bigint,s:string>"
 
 
+def a_condition_that_is_false_replaces_nothing(spark, folder):
+    tables = Tables(spark, folder)
+    tables.make("rf")
+    row = spark.createDataFrame([(9, "b")], "id INT, p STRING")
+    row.write.format("delta").mode("overwrite").option("replaceWhere", "false").saveAsTable("rf")
+    spark.sql("INSERT INTO rf REPLACE WHERE false VALUES (10, 'b')")
+    row.writeTo("rf").overwrite(F.lit(False))
+    assert [id for id, _ in tables.rows("rf")] == [1, 2, 3, 9, 9, 10], tables.rows("rf")
+    spark.sql("INSERT INTO rf REPLACE WHERE true VALUES (11, 'b')")
+    assert tables.rows("rf") == [(11, "b")]
+
+
+def names_that_readers_need_stay(spark, folder):
+    sql = spark.sql
+    sql("CREATE TABLE ids (a INT, b INT) USING delta TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
+    sql("INSERT INTO ids VALUES (1, 2), (3, 4)")
+    sql("UPDATE ids SET b = 5 WHERE a = 1")
+    ids = lambda: sorted(tuple(row) for row in sql("SELECT a, _metadata.row_id FROM ids").collect())  # noqa: E731
+    before = ids()
+    names = "'delta.rowTracking.materializedRowIdColumnName', 'delta.rowTracking.materializedRowCommitVersionColumnName'"
+    sql(f"ALTER TABLE ids UNSET TBLPROPERTIES ({names})")
+    assert ids() == before
+    sql("UPDATE ids SET b = 6 WHERE a = 3")
+    assert ids() == before
+    times = lambda: [row.value for row in sql("SHOW TBLPROPERTIES times").collect() if "Enablement" in row.key]  # noqa: E731
+    sql("CREATE TABLE times (a INT) USING delta")
+    sql("ALTER TABLE times SET TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true')")
+    since = times()
+    sql("ALTER TABLE times UNSET TBLPROPERTIES ('delta.inCommitTimestampEnablementVersion', 'delta.inCommitTimestampEnablementTimestamp')")
+    assert times() == since and len(since) == 2, since
+    sql("ALTER TABLE times SET TBLPROPERTIES ('delta.columnMapping.mode' = 'NAME')")
+    sql("INSERT INTO times VALUES (1)")
+    assert [row.a for row in spark.table("times").collect()] == [1]
+    for key, value in (("delta.universalFormat.enabledFormats", "hudi"), ("delta.compatibility.symlinkFormatManifest.enabled", "true")):
+        assert condition(lambda: sql(f"ALTER TABLE times SET TBLPROPERTIES ('{key}' = '{value}')")) == "UNSUPPORTED_FEATURE.THALWEG", key
+
+
 def properties(spark, folder):
     sql = spark.sql
     sql("CREATE TABLE pr (id INT, s STRING, b BINARY, p INT) USING delta PARTITIONED BY (p)")
@@ -250,7 +291,8 @@ def rows_over_files(spark, folder):
         assert spark.read.format("delta").load(path).count() == 100
 
 
-CHECKS = (joins_of_padded_columns, overwrites_by_condition, rows_of_a_table_that_is_replaced, overwrites_of_partitions, clustered, evolution_widens, properties,
+CHECKS = (joins_of_padded_columns, overwrites_by_condition, rows_of_a_table_that_is_replaced, overwrites_of_partitions, clustered, evolution_widens, a_condition_that_is_false_replaces_nothing,
+          names_that_readers_need_stay, properties,
           features_and_lengths, rows_over_files)
 
 with tempfile.TemporaryDirectory(prefix="thalweg-writer-calls-") as directory:

@@ -103,43 +103,29 @@ void appendLeaf(arrow::ArrayBuilder& builder, const DataType& type, lazy::value&
   }
 }
 
-// Appends one text's values, member by member.
-class ObjectAppender {
- public:
-  void append(arrow::StructBuilder& builder, const DataType& type, lazy::object& object) {
-    throwIfFailed(builder.Append());
-    for (size_t i = 0; i < type.fields().size(); ++i) {
-      const StructField& field = type.fields()[i];
-      appendMember(*builder.field_builder(static_cast<int>(i)), field, object);
+void appendObject(arrow::StructBuilder& builder, const DataType& type, lazy::object& object) {
+  throwIfFailed(builder.Append());
+  for (size_t i = 0; i < type.fields().size(); ++i) {
+    const StructField& field = type.fields()[i];
+    arrow::ArrayBuilder& member = *builder.field_builder(static_cast<int>(i));
+    lazy::value value;
+    lazy::object members;
+    if (object.find_field_unordered(field.name).get(value)) {
+      throwIfFailed(member.AppendNull());
+    } else if (field.type->id() != TypeId::Struct) {
+      appendLeaf(member, *field.type, value);
+    } else if (value.get_object().get(members)) {
+      throwIfFailed(member.AppendNull());
+    } else {
+      appendObject(static_cast<arrow::StructBuilder&>(member), *field.type, members);
     }
   }
-
- private:
-  void appendMember(arrow::ArrayBuilder& builder, const StructField& field, lazy::object& object) {
-    lazy::value value;
-    if (!isFound(object, field.name, &value)) return throwIfFailed(builder.AppendNull());
-    if (field.type->id() != TypeId::Struct) return appendLeaf(builder, *field.type, value);
-    lazy::object members;
-    const auto failure = value.get_object().get(members);
-    if (failure && failure != simdjson::INCORRECT_TYPE) isBroken_ = true;
-    if (failure) return throwIfFailed(builder.AppendNull());
-    append(static_cast<arrow::StructBuilder&>(builder), *field.type, members);
-  }
-
-  bool isFound(lazy::object& object, std::string_view name, lazy::value* value) {
-    if (isBroken_) return false;
-    const auto failure = object.find_field_unordered(name).get(*value);
-    if (failure && failure != simdjson::NO_SUCH_FIELD) isBroken_ = true;
-    return !failure;
-  }
-
-  // The parser met what is no JSON. It must not be asked again then: it takes what it has passed for sound.
-  bool isBroken_ = false;
-};
+}
 
 }  // namespace
 
 struct ParsedStatsWriter::Parser {
+  simdjson::dom::parser checker;
   lazy::parser parser;
   std::string padded;
 };
@@ -153,13 +139,16 @@ void ParsedStatsWriter::append(std::optional<std::string_view> stats) {
   std::string& padded = parser_->padded;
   padded.assign(*stats);
   padded.reserve(padded.size() + simdjson::SIMDJSON_PADDING);
+  // The lazy parser takes what it has passed over for JSON, and reads anywhere where it is none.
+  const bool isJson =
+      !parser_->checker.parse(padded.data(), padded.size(), /*realloc_if_needed=*/false).error();
   lazy::document document;
   lazy::object object;
-  if (parser_->parser.iterate(padded.data(), padded.size(), padded.capacity()).get(document) ||
+  if (!isJson || parser_->parser.iterate(padded.data(), padded.size(), padded.capacity()).get(document) ||
       document.get_object().get(object)) {
     return throwIfFailed(builder_.AppendNull());
   }
-  ObjectAppender().append(builder_, *type_, object);
+  appendObject(builder_, *type_, object);
 }
 
 struct ParsedPartitionWriter::Column {

@@ -21,8 +21,8 @@ class ParsedStatsWriter {
   ParsedStatsWriter(DataTypePtr type, arrow::StructBuilder& builder);
   ~ParsedStatsWriter();
 
-  // A row: null where there are no statistics; fields that the JSON text does not have, or has in another
-  // form, are null, which readers take as unknown.
+  // A row: null where there are no statistics, or text that is no JSON object; fields that it does not have,
+  // or has in another form, are null, which readers take as unknown.
   void append(std::optional<std::string_view> stats);
 
  private:

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 #include "delta/log/checkpoint_hint.h"
 #include "delta/log/log_files.h"
 #include "delta/log/version_checksum.h"
+#include "delta/snapshot/protocol_choice.h"
 #include "storage/fault_file_system.h"
 
 namespace thalweg::delta {
@@ -102,6 +104,37 @@ TEST_F(CommitTest, AVersionInAPropertyIsTheOneThatIsWritten) {
   const SnapshotPtr after = won(transaction.commit());
   EXPECT_EQ(after->version(), 2);
   EXPECT_EQ(after->metadata().configuration.at("delta.requireCheckpointProtectionBeforeVersion"), "2");
+}
+
+// Delta 3.2 reads tableVersion of each change, where the table has the preview of type widening.
+TEST_F(CommitTest, AChangeOfTypeNamesItsVersionUnderThePreview) {
+  for (const bool isPreview : {true, false}) {
+    SCOPED_TRACE(isPreview);
+    memory_ = makeMemoryFileSystem();
+    log_ = std::make_shared<DeltaLog>(Location{memory_, "/t"});
+    Metadata metadata = tableMetadata();
+    metadata.configuration["delta.enableTypeWidening"] = "true";
+    Transaction creation(log_, nullptr);
+    creation.setMetadata(metadata);
+    creation.setProtocol(protocolForNewTable(
+        metadata, "t", isPreview ? std::set<std::string>{"typeWidening-preview"} : std::set<std::string>{}));
+    creation.setOperation({"CREATE TABLE", {}, {}, {}, {}});
+    won(creation.commit());
+    metadata = log_->require()->metadata();
+    metadata.schemaString =
+        R"({"type":"struct","fields":[{"name":"x","type":"long","nullable":true,"metadata":{"delta.typeChanges":[)"
+        R"({"fromType":"short","toType":"integer","tableVersion":0},{"fromType":"integer","toType":"long"}]}}]})";
+    Transaction transaction(log_, log_->require());
+    transaction.setMetadata(metadata);
+    // A race is lost to a commit that leaves all as it was read.
+    Transaction winner(log_, log_->require());
+    winner.setOperation({"Empty Commit", {}, {}, {}});
+    won(winner.commit());
+    const std::string schema = won(transaction.commit())->metadata().schemaString;
+    const auto changes = nlohmann::json::parse(schema)["fields"][0]["metadata"]["delta.typeChanges"];
+    EXPECT_EQ(changes[0]["tableVersion"], 0);
+    EXPECT_EQ(changes[1].value("tableVersion", -1), isPreview ? 2 : -1);
+  }
 }
 
 TEST_F(CommitTest, CreatingWritesCommitInfoMetadataAndProtocolAsSpark) {

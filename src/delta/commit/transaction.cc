@@ -19,7 +19,9 @@
 #include "delta/log/log_segment.h"
 #include "delta/snapshot/protocol_choice.h"
 #include "delta/snapshot/table_features.h"
+#include "delta/snapshot/type_widening.h"
 #include "storage/resolved_put.h"
+#include "types/schema_json.h"
 
 namespace thalweg::delta {
 namespace {
@@ -180,8 +182,13 @@ void Transaction::render() {
 }
 
 void Transaction::stampVersion() {
-  if (metadata_ && versionProperty_)
-    metadata_->configuration[*versionProperty_] = std::to_string(head_ ? head_->version() + 1 : 0);
+  if (!metadata_) return;
+  const int64_t version = head_ ? head_->version() + 1 : 0;
+  if (versionProperty_) metadata_->configuration[*versionProperty_] = std::to_string(version);
+  if (!supportsFeature(protocol(), "typeWidening-preview")) return;
+  // A race that was lost before left its version in it.
+  if (!givenSchema_) givenSchema_ = metadata_->schema();
+  metadata_->schemaString = toSchemaJson(*withVersionsOfTypeChanges(givenSchema_, version));
 }
 
 void Transaction::stampTime() {
@@ -251,11 +258,11 @@ void Transaction::checkActions() const {
     }
   }
   if (removesData) checkRemovesRows(metadata(), table);
-  if (removesData && addsData && !hasCdc && tableFlag(metadata(), kEnableChangeDataFeed) &&
-      operation_.name != "WRITE" && operation_.name != "STREAMING UPDATE" && operation_.name != "RESTORE") {
-    throw unsupported(
-        "changing rows of a Delta table with change data feed without writing its change files");
-  }
+  // Files that such a statement writes anew hold rows that stay, which the feed would call inserted.
+  const bool editsRows =
+      operation_.name == "UPDATE" || operation_.name == "DELETE" || operation_.name == "MERGE";
+  if (editsRows && removesData && addsData && !hasCdc && tableFlag(metadata(), kEnableChangeDataFeed))
+    throw internalError("Rows of a table with change data feed were changed without change files.");
   if (hasVector && !supportsFeature(protocol(), "deletionVectors")) {
     throw internalError("A deletion vector was written to a table whose protocol has none.");
   }

@@ -121,6 +121,7 @@ class Transaction {
   ReadSet reads_;
   std::optional<Metadata> metadata_;
   std::optional<std::string> versionProperty_;
+  SchemaPtr givenSchema_;  // of metadata_, where the one that is put names the version
   std::optional<Protocol> protocol_;
   std::vector<SetTransaction> transactions_;
   std::vector<DomainMetadata> domains_;

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
 
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
 #include "common/json_text.h"
+#include "common/options.h"
 #include "common/uuid.h"
 #include "formats/parquet/parquet_file.h"
 #include "types/column_metadata.h"
+#include "types/nested_fields.h"
 #include "types/schema_json.h"
 
 namespace thalweg::delta {
@@ -59,29 +60,6 @@ constexpr std::string_view kId = "delta.columnMapping.id";
 constexpr std::string_view kPhysicalName = "delta.columnMapping.physicalName";
 constexpr const char* kMaxColumnId = "delta.columnMapping.maxColumnId";
 
-using FieldVisitor = std::function<void(StructField* field)>;
-
-// The type with every field in it as `visit` leaves it, outer ones first.
-DataTypePtr withFields(const DataTypePtr& type, const FieldVisitor& visit) {
-  switch (type->id()) {
-    case TypeId::Array:
-      return DataType::array(withFields(type->element(), visit), type->containsNull());
-    case TypeId::Map:
-      return DataType::map(withFields(type->key(), visit), withFields(type->value(), visit),
-                           type->containsNull());
-    case TypeId::Struct: {
-      std::vector<StructField> fields = type->fields();
-      for (StructField& field : fields) {
-        visit(&field);
-        field.type = withFields(field.type, visit);
-      }
-      return DataType::structOf(std::move(fields));
-    }
-    default:
-      return type;
-  }
-}
-
 }  // namespace
 
 void assignColumnMapping(Metadata* metadata, PhysicalNames names) {
@@ -93,10 +71,10 @@ void assignColumnMapping(Metadata* metadata, PhysicalNames names) {
     std::from_chars(text.data(), text.data() + text.size(), maxId);
   }
   const SchemaPtr schema = metadata->schema();
-  withFields(schema, [&](StructField* field) {
+  withEachField(schema, [&](StructField* field) {
     maxId = std::max(maxId, metadataNumber(field->metadata, kId).value_or(0));
   });
-  const SchemaPtr mapped = withFields(schema, [&](StructField* field) {
+  const SchemaPtr mapped = withEachField(schema, [&](StructField* field) {
     if (!metadataNumber(field->metadata, kId))
       field->metadata = withMetadataKey(field->metadata, kId, std::to_string(++maxId));
     if (metadataText(field->metadata, kPhysicalName)) return;
@@ -108,7 +86,7 @@ void assignColumnMapping(Metadata* metadata, PhysicalNames names) {
 }
 
 SchemaPtr withoutTableMetadata(const SchemaPtr& schema) {
-  return withFields(schema, [](StructField* field) {
+  return withEachField(schema, [](StructField* field) {
     const auto json = nlohmann::json::parse(field->metadata, nullptr, /*allow_exceptions=*/false);
     if (!json.is_object()) return;
     for (const auto& [key, value] : json.items()) {
@@ -120,9 +98,10 @@ SchemaPtr withoutTableMetadata(const SchemaPtr& schema) {
 
 ColumnMappingMode columnMappingMode(const Metadata& metadata) {
   const auto it = metadata.configuration.find("delta.columnMapping.mode");
-  if (it == metadata.configuration.end() || it->second == "none") return ColumnMappingMode::None;
-  if (it->second == "name") return ColumnMappingMode::Name;
-  if (it->second == "id") return ColumnMappingMode::Id;
+  if (it == metadata.configuration.end() || equalsIgnoreCase(it->second, "none"))
+    return ColumnMappingMode::None;
+  if (equalsIgnoreCase(it->second, "name")) return ColumnMappingMode::Name;
+  if (equalsIgnoreCase(it->second, "id")) return ColumnMappingMode::Id;
   throw unsupported("the column mapping mode '" + it->second + "'");
 }
 

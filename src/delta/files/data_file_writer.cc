@@ -10,6 +10,7 @@
 #include "common/uuid.h"
 #include "delta/files/column_mapping.h"
 #include "delta/files/partition_values.h"
+#include "delta/files/random_folder.h"
 #include "delta/snapshot/feed_columns.h"
 #include "formats/parquet/parquet_codec.h"
 #include "storage/uri_path.h"
@@ -49,7 +50,7 @@ SchemaPtr tableColumnsOf(const DataFileLayout& layout, std::vector<StructField> 
 }
 
 std::string folderOf(const DataFileLayout& layout, const PartitionValues& values) {
-  if (layout.randomPrefixes) return randomUuid().substr(0, 2) + "/";
+  if (layout.randomFolderLength > 0) return randomFolder(layout.randomFolderLength) + "/";
   return partitionFolder(storedPartitionColumns(layout), values);
 }
 
@@ -62,7 +63,7 @@ DataFileLayout makeDataFileLayout(Location table, const Metadata& metadata, cons
   const ColumnMappingMode mode = columnMappingMode(metadata);
   layout.physicalSchema = physicalSchema(layout.schema, mode);
   layout.partitionColumns = metadata.partitionColumns;
-  layout.randomPrefixes = mode != ColumnMappingMode::None && !metadata.partitionColumns.empty();
+  layout.randomFolderLength = randomFolderLength(metadata);
   layout.statistics = statisticsOptions(metadata, protocol);
   layout.parquet.compression = codecOf(metadata);
   return layout;

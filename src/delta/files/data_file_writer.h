@@ -26,7 +26,7 @@ struct DataFileLayout {
   // The last two columns are none of the table's but ids of rows and their commit versions (row_tracking.h):
   // they have no statistics.
   bool hasRowIds = false;
-  bool randomPrefixes = false;  // folders of two random characters (column mapping) instead of col=value
+  int randomFolderLength = 0;  // files lie in random folders (random_folder.h) instead of col=value
   StatisticsOptions statistics;
   ParquetWriteOptions parquet;
   int64_t maxRecordsPerFile = 0;         // 0: no bound

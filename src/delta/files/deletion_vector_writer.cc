@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "common/fault_points.h"
 #include "common/uuid.h"
+#include "delta/files/random_folder.h"
 #include "delta/scan/z85.h"
 #include "storage/storage_error.h"
 
@@ -48,8 +49,14 @@ DeletionVector inlineDeletionVector(const DeletedRows& rows) {
   return vector;
 }
 
-DeletionVectorWriter::DeletionVectorWriter(Location table)
-    : table_(std::move(table)), uuid_(uuidBytes(randomUuid())) {}
+DeletionVectorWriter::DeletionVectorWriter(Location table, const Metadata& metadata)
+    : table_(std::move(table)),
+      folder_(randomFolder(randomFolderLength(metadata))),
+      uuid_(uuidBytes(randomUuid())) {}
+
+std::string DeletionVectorWriter::path() const {
+  return table_.path + "/" + (folder_.empty() ? "" : folder_ + "/") + deletionVectorFileName(uuid_);
+}
 
 DeletionVector DeletionVectorWriter::add(const DeletedRows& rows) {
   THALWEG_ASSERT(!written_ && rows.cardinality() > 0);
@@ -57,7 +64,7 @@ DeletionVector DeletionVectorWriter::add(const DeletedRows& rows) {
   DeletionVector vector = descriptorOf(rows, blob);
   if (file_.empty()) file_ += kFormatVersion;
   vector.storageType = "u";
-  vector.pathOrInlineDv = encodeZ85(uuid_);
+  vector.pathOrInlineDv = folder_ + encodeZ85(uuid_);
   vector.offset = static_cast<int32_t>(file_.size());
   if (file_.size() + blob.size() + 8 > size_t{INT32_MAX})
     throw unsupported("deletion vectors of more than 2 GB in one commit");
@@ -71,7 +78,7 @@ DeletionVector DeletionVectorWriter::add(const DeletedRows& rows) {
 void DeletionVectorWriter::close() {
   if (file_.empty()) return;
   passFaultPoint(FaultPoint::DeletionVectorBefore);
-  const std::string path = table_.path + "/" + deletionVectorFileName(uuid_);
+  const std::string path = this->path();
   const auto output = table_.fileSystem->openOutput(path);
   written_ = true;
   throwIfStorageFailed(output->Write(file_.data(), static_cast<int64_t>(file_.size())), "write", path);
@@ -82,7 +89,7 @@ void DeletionVectorWriter::close() {
 void DeletionVectorWriter::discard() noexcept {
   if (!written_) return;
   try {
-    table_.fileSystem->remove(table_.path + "/" + deletionVectorFileName(uuid_));
+    table_.fileSystem->remove(path());
     written_ = false;
   } catch (...) {
     // A file that no commit names is no part of the table, and vacuum takes it.

@@ -14,12 +14,13 @@ namespace thalweg::delta {
 // read them.
 DeletionVector inlineDeletionVector(const DeletedRows& rows);
 
-// All go into one file of the table, deletion_vector_<uuid>.bin: a version byte, then for each its size (4
-// bytes, big endian), its bytes and their CRC-32 (4 bytes, big endian). Used by one thread. Passes the fault
-// points DeletionVectorBefore (nothing written) and DeletionVectorAfter (durable, not committed).
+// All go into one file of the table, deletion_vector_<uuid>.bin, in a folder of its own where the table's
+// files lie in random ones: a version byte, then for each its size (4 bytes, big endian), its bytes and their
+// CRC-32 (4 bytes, big endian). Used by one thread. Passes the fault points DeletionVectorBefore (nothing
+// written) and DeletionVectorAfter (durable, not committed).
 class DeletionVectorWriter {
  public:
-  explicit DeletionVectorWriter(Location table);
+  DeletionVectorWriter(Location table, const Metadata& metadata);
 
   // The descriptor for the log. Good to be committed after close().
   DeletionVector add(const DeletedRows& rows);
@@ -29,9 +30,12 @@ class DeletionVectorWriter {
   void discard() noexcept;
 
  private:
+  std::string path() const;
+
   Location table_;
-  std::string uuid_;  // 16 bytes
-  std::string file_;  // its contents
+  std::string folder_;  // empty: the table's own
+  std::string uuid_;    // 16 bytes
+  std::string file_;    // its contents
   bool written_ = false;
 };
 

@@ -1,11 +1,15 @@
 #include "delta/files/deletion_vector_writer.h"
 
+#include <algorithm>
+#include <cctype>
+#include <map>
 #include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "common/testing/condition_of.h"
+#include "delta/files/random_folder.h"
 #include "delta/files/wide_bounds.h"
 
 namespace thalweg::delta {
@@ -27,14 +31,14 @@ class DeletionVectorWriterTest : public testing::Test {
 };
 
 TEST_F(DeletionVectorWriterTest, WithoutVectorsThereIsNoFile) {
-  DeletionVectorWriter writer(table_);
+  DeletionVectorWriter writer(table_, {});
   writer.close();
   EXPECT_TRUE(table_.fileSystem->list("/t").empty());
 }
 
 // A vector in the log itself would end Spark's VACUUM.
 TEST_F(DeletionVectorWriterTest, AllVectorsAreInOneFile) {
-  DeletionVectorWriter writer(table_);
+  DeletionVectorWriter writer(table_, {});
   const DeletionVector first = writer.add(*everyThird(10));
   const DeletionVector second = writer.add(*everyThird(2000));
   writer.close();
@@ -55,6 +59,39 @@ TEST_F(DeletionVectorWriterTest, AllVectorsAreInOneFile) {
             first.sizeInBytes);
   writer.discard();
   EXPECT_TRUE(table_.fileSystem->list("/t").empty());
+}
+
+TEST_F(DeletionVectorWriterTest, TheFileLiesInARandomFolderWhereTheTablesFilesDo) {
+  Metadata metadata;
+  metadata.configuration = {{"delta.randomizeFilePrefixes", "true"}, {"delta.randomPrefixLength", "3"}};
+  DeletionVectorWriter writer(table_, metadata);
+  const DeletionVector vector = writer.add(*everyThird(10));
+  writer.close();
+  EXPECT_EQ(vector.pathOrInlineDv.size(), 3u + 20u);
+  const std::string folder = "/t/" + vector.pathOrInlineDv.substr(0, 3);
+  EXPECT_EQ(table_.fileSystem->list(folder).size(), 1u);
+  EXPECT_EQ(read(vector)->cardinality(), 10);
+  writer.discard();
+  EXPECT_TRUE(table_.fileSystem->list(folder).empty());
+}
+
+// Asked of Spark 4.2 with Delta 4.4.
+TEST(RandomFolder, TablesWithMappedColumnsOrThePropertyHaveThem) {
+  const auto length = [](std::map<std::string, std::string> properties) {
+    Metadata metadata;
+    metadata.configuration = std::move(properties);
+    return randomFolderLength(metadata);
+  };
+  EXPECT_EQ(length({}), 0);
+  EXPECT_EQ(length({{"delta.randomPrefixLength", "4"}}), 0);
+  EXPECT_EQ(length({{"delta.columnMapping.mode", "name"}}), 2);
+  EXPECT_EQ(length({{"delta.columnMapping.mode", "none"}}), 0);
+  EXPECT_EQ(length({{"delta.randomizeFilePrefixes", "true"}, {"delta.randomPrefixLength", "4"}}), 4);
+  EXPECT_EQ(randomFolder(0), "");
+  const std::string name = randomFolder(12);
+  EXPECT_EQ(name.size(), 12u);
+  EXPECT_TRUE(std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c); })) << name;
+  EXPECT_NE(name, randomFolder(12));
 }
 
 TEST(WideBounds, KeepsNumbersAsTheyStand) {

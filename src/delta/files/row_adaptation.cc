@@ -106,8 +106,8 @@ class Adapter {
     }
     std::shared_ptr<arrow::Buffer> validity;
     if (rows.null_count() > 0) {
-      validity = valueOrThrow(arrow::internal::CopyBitmap(arrow::default_memory_pool(), rows.null_bitmap_data(),
-                                                     rows.offset(), rows.length()));
+      validity = valueOrThrow(arrow::internal::CopyBitmap(
+          arrow::default_memory_pool(), rows.null_bitmap_data(), rows.offset(), rows.length()));
     }
     return std::make_shared<arrow::StructArray>(toArrowType(to), rows.length(), std::move(children),
                                                 std::move(validity));

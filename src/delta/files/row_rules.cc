@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <arrow/array.h>
+#include <arrow/array/util.h>
 #include <arrow/builder.h>
 #include <arrow/record_batch.h>
 #include <arrow/scalar.h>
@@ -11,6 +12,7 @@
 #include "columnar/list_values.h"
 #include "common/error.h"
 #include "types/arrow_result.h"
+#include "types/arrow_types.h"
 #include "types/column_metadata.h"
 #include "types/schema_json.h"
 
@@ -267,6 +269,15 @@ void RowRules::addCheck(std::string name, const std::string& sql, const Expressi
 void RowRules::requireReplaceWhere(const std::string& sql, const ExpressionEvaluator& evaluator) {
   addCheck("", sql, evaluator);
   checks_.back().isReplaceWhere = true;
+  const RowExpression& condition = *checks_.back().condition;
+  if (!condition.columns().empty()) return;
+  arrow::ArrayVector nulls;
+  const auto schema = toArrowSchema(*schema_);
+  for (const auto& field : schema->fields())
+    nulls.push_back(valueOrThrow(arrow::MakeArrayOfNull(field->type(), 1)));
+  const auto one = condition.evaluate(*arrow::RecordBatch::Make(schema, 1, std::move(nulls)));
+  // What is false of every row replaces none: the rows are added, as in Spark.
+  if (one->IsValid(0) && !static_cast<const arrow::BooleanArray&>(*one).Value(0)) checks_.pop_back();
 }
 
 void RowRules::check(const Check& rule, const arrow::RecordBatch& rows) const {

@@ -131,7 +131,7 @@ LiveFiles FileReplacement::inputsOver(const Snapshot& snapshot) const {
 
 void FileReplacement::plan(Transaction& transaction, LostFiles lost) {
   if (vectors_) vectors_->discard();
-  vectors_ = std::make_unique<DeletionVectorWriter>(snapshot_->table());
+  vectors_ = std::make_unique<DeletionVectorWriter>(snapshot_->table(), snapshot_->metadata());
   report_ = {};
   committed_.clear();
   nowMs_ = log_->clock().nowMillis();

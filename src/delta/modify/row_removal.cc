@@ -25,7 +25,7 @@ bool RowRemoval::usesVectors(const Snapshot& snapshot) {
 }
 
 RowRemoval::RowRemoval(const Snapshot& snapshot)
-    : vectors_(usesVectors(snapshot)), vectorWriter_(snapshot.table()), rewrite_(snapshot) {}
+    : vectors_(usesVectors(snapshot)), vectorWriter_(snapshot.table(), snapshot.metadata()), rewrite_(snapshot) {}
 
 RowRemoval::~RowRemoval() {
   if (!handedOver_) vectorWriter_.discard();

@@ -8,7 +8,6 @@
 #include "common/options.h"
 #include "delta/snapshot/feature_table.h"
 #include "delta/snapshot/table_features.h"
-#include "delta/snapshot/type_widening.h"
 
 namespace thalweg::delta {
 namespace {
@@ -147,11 +146,6 @@ Protocol upgradedProtocol(const Protocol& current, const Metadata& metadata, std
   Features needed = neededBy(metadata, all);
   refuseByNameOnly(needed, all);
   all.merge(needed);
-  // Its clients read of each change the version that made it, which a commit knows only as it wins.
-  if (all.contains("typeWidening-preview") && !allTypeChangesNameVersions(*metadata.schema()))
-    throw unsupported(
-        "widening a column of a Delta table with the feature typeWidening-preview (drop it with ALTER "
-        "TABLE … DROP FEATURE `typeWidening-preview`, then set delta.enableTypeWidening to true)");
   Protocol protocol = all == there ? current : protocolOf(all);
   checkWritable(protocol, metadata, table);
   return protocol;

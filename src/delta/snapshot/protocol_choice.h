@@ -27,8 +27,7 @@ Protocol protocolForNewTable(const Metadata& metadata, std::string_view table,
 
 // What a table's protocol becomes under changed metadata: its own where it has all features already. Throws
 // Error DELTA_FEATURES_REQUIRE_MANUAL_ENABLEMENT for a type of columns that needs a feature which is neither
-// there nor wanted, UNSUPPORTED_FEATURE.THALWEG for a column that was widened under typeWidening-preview, and
-// as checkWritable.
+// there nor wanted, and as checkWritable.
 Protocol upgradedProtocol(const Protocol& current, const Metadata& metadata, std::string_view table,
                           const std::set<std::string>& wanted = {});
 

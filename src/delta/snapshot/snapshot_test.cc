@@ -293,23 +293,6 @@ TEST(TableFeatures, APreviewTakesTheStableFeaturesPlace) {
   EXPECT_NO_THROW(checkWritable(preview, metadata, "t"));
 }
 
-// Delta 3.2 reads tableVersion of every change of a table with the preview.
-TEST(TableFeatures, AColumnUnderThePreviewIsNotWidened) {
-  const auto widened = [](const std::string& version) {
-    Metadata metadata;
-    metadata.schemaString =
-        R"({"type":"struct","fields":[{"name":"s","type":{"type":"struct","fields":[{"name":"x","type":"long",)"
-        R"("nullable":true,"metadata":{"delta.typeChanges":[{)" +
-        version + R"("fromType":"integer","toType":"long"}]}}]},"nullable":true,"metadata":{}}]})";
-    return metadata;
-  };
-  const Protocol preview = features({"typeWidening-preview"}, {"typeWidening-preview"});
-  EXPECT_EQ(upgradedProtocol(preview, widened(R"("tableVersion":3,)"), "t"), preview);
-  EXPECT_EQ(conditionOf([&] { upgradedProtocol(preview, widened(""), "t"); }), "UNSUPPORTED_FEATURE.THALWEG");
-  const Protocol stable = features({"typeWidening"}, {"typeWidening"});
-  EXPECT_EQ(upgradedProtocol(stable, widened(""), "t"), stable);
-}
-
 TEST(TableFeatures, PropertiesAskForFeaturesAndGo) {
   Metadata metadata;
   metadata.schemaString = R"({"type":"struct","fields":[]})";

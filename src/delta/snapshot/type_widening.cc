@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "common/json_text.h"
 #include "types/column_metadata.h"
+#include "types/nested_fields.h"
 #include "types/schema_json.h"
 
 namespace thalweg::delta {
@@ -177,14 +178,16 @@ SchemaPtr withRecordedTypeChanges(const Schema& from, const SchemaPtr& to) {
   return record(DataType::structOf(from.fields()), to, "", "", &none);
 }
 
-bool allTypeChangesNameVersions(const Schema& schema) {
-  bool all = true;
-  forEachField(schema, "", [&](const StructField& field, const std::string&) {
-    const Json metadata = Json::parse(field.metadata, nullptr, /*allow_exceptions=*/false);
+SchemaPtr withVersionsOfTypeChanges(const SchemaPtr& schema, int64_t version) {
+  return withEachField(schema, [&](StructField* field) {
+    const auto metadata = parseOrderedJson(field->metadata);
     if (!metadata.is_object() || !metadata.contains(kTypeChanges)) return;
-    for (const Json& change : metadata[kTypeChanges]) all = all && change.contains("tableVersion");
+    auto changes = metadata[kTypeChanges];
+    for (auto& change : changes) {
+      if (change.is_object()) change.emplace("tableVersion", version);
+    }
+    field->metadata = withMetadataKey(field->metadata, kTypeChanges, toJsonText(changes));
   });
-  return all;
 }
 
 bool widensByItself(const DataType& from, const DataType& to) {

@@ -29,8 +29,9 @@ bool changesTypes(const DataType& from, const DataType& to);
 // DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA for one that no reader could undo.
 SchemaPtr withRecordedTypeChanges(const Schema& from, const SchemaPtr& to);
 
-// Whether each recorded change names the version that made it, as clients of typeWidening-preview need it.
-bool allTypeChangesNameVersions(const Schema& schema);
+// The schema with `version` as that which made each recorded change that names none: clients of
+// typeWidening-preview (Delta 3.2) read it of every change.
+SchemaPtr withVersionsOfTypeChanges(const SchemaPtr& schema, int64_t version);
 
 // Reads the field metadata delta.typeChanges at every depth. Throws Error
 // DELTA_UNSUPPORTED_TYPE_CHANGE_IN_SCHEMA naming the column, DELTA_STATE_RECOVER_ERROR where it is no list of
