@@ -49,8 +49,10 @@ std::multiset<std::string> expectedRows(const fs::path& folder, const SchemaPtr&
   std::multiset<std::string> rows;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.path().extension() != ".parquet") continue;
-    ParquetFileReader reader(*store, entry.path().string(), schema,
-                             {.matching = ParquetReadOptions::ColumnMatching::IgnoreCase, .batchRows = 1000});
+    ParquetReadOptions options;
+    options.matching = ParquetReadOptions::ColumnMatching::IgnoreCase;
+    options.batchRows = 1000;
+    ParquetFileReader reader(*store, entry.path().string(), schema, options);
     while (const auto batch = reader.next().rows) addRows(*batch, &rows);
   }
   return rows;

@@ -416,8 +416,9 @@ TEST_F(DeltaBatchWriteTest, ADynamicOverwriteKnowsPartitionsThatSayNoZone) {
   std::set<std::string> removed;
   for (const json& action : commit(1)) {
     if (action.contains("remove")) removed.insert(action["remove"]["path"].get<std::string>());
-    if (action.contains("add"))
+    if (action.contains("add")) {
       EXPECT_EQ(action["add"]["partitionValues"]["t"], "2024-01-01T09:00:00.000000Z");
+    }
   }
   EXPECT_EQ(removed, (std::set<std::string>{"f0", "f1"}));
 }

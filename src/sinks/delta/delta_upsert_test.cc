@@ -388,7 +388,9 @@ TEST_F(DeltaUpsertTest, AKeyOfAnotherTypeThanTheTablesIsRefusedAtTheStart) {
   };
   DeltaWriteOptions options;
   options.keyColumns = {0};
-  DeltaStreamSink sink(log_, options, {.cast = noCast});
+  DeltaWriteEngine engine;
+  engine.cast = noCast;
+  DeltaStreamSink sink(log_, options, engine);
   EXPECT_EQ(conditionOf([&] { sink.validate(OutputMode::Update, *parseSchemaDdl("g INT, n BIGINT")); }),
             "DELTA_FAILED_TO_MERGE_FIELDS");
   EXPECT_EQ(conditionOf([&] { sink.validate(OutputMode::Update, *parseSchemaDdl("g BIGINT, n INT")); }),
