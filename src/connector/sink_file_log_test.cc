@@ -57,6 +57,16 @@ TEST_F(SinkFileLogTest, EveryTenthBatchHoldsAllFilesSoFar) {
   EXPECT_EQ(open().files().size(), 11U);
 }
 
+TEST_F(SinkFileLogTest, ItIsSeenWhatOthersWroteMeanwhile) {
+  SinkFileLog log = open();
+  log.add(8, {entry(8)});
+  SinkFileLog other = open();
+  EXPECT_FALSE(log.has(9));
+  other.add(9, {entry(9)});
+  EXPECT_TRUE(log.has(9)) << "a compaction";
+  EXPECT_EQ(log.latest(), 8);
+}
+
 TEST_F(SinkFileLogTest, ABatchWithoutFilesHasItsFile) {
   SinkFileLog log = open();
   log.add(0, {});
