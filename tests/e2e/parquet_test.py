@@ -243,7 +243,7 @@ def other_owners(url, folder):
     stream = spark.readStream.schema("id LONG").parquet(table).writeStream.format("noop").option("checkpointLocation", f"{folder}/c4")
     assert condition(stream.start) == "DELTA_INVALID_FORMAT"
     assert rows(spark.read.format("delta").load(table)) == [(0,), (2,), (3,), (4,)]
-    assert spark.read.parquet(table).count() == 5, "files can be looked at, as in Spark"
+    assert (1,) in rows(spark.read.parquet(table)), "files can be looked at, as in Spark"
 
 
 def refused_options(url, folder):
