@@ -67,6 +67,13 @@ TEST_F(SinkFileLogTest, ItIsSeenWhatOthersWroteMeanwhile) {
   EXPECT_EQ(log.latest(), 8);
 }
 
+// It would be logged under the next number.
+TEST_F(SinkFileLogTest, ABatchThatIsLoggedAlreadyIsNoCallers) {
+  SinkFileLog log = open();
+  log.add(3, {entry(3)});
+  EXPECT_DEATH(log.add(3, {entry(3)}), "batchId > latest");
+}
+
 TEST_F(SinkFileLogTest, ABatchWithoutFilesHasItsFile) {
   SinkFileLog log = open();
   log.add(0, {});
