@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/option_choice.h"
+
 namespace thalweg {
 namespace {
 
@@ -21,6 +23,15 @@ TEST(Durations, AnythingElseIsNone) {
        {"", "s", "-1", "-1s", "1.5s", "5 s ", "1w", "nan", "9223372036854775807d", "99999999999999999999"}) {
     EXPECT_EQ(parseDurationMs(text), std::nullopt) << text;
   }
+}
+
+TEST(FirstGiven, IsTheNameThatCounts) {
+  const auto choose = [](const Options& options) {
+    return firstGiven(options, {"own", "spark.sql.setting"});
+  };
+  EXPECT_EQ(choose({{"OWN", ""}, {"spark.sql.setting", "1"}}), "own");
+  EXPECT_EQ(choose({{"spark.sql.setting", "1"}}), "spark.sql.setting");
+  EXPECT_EQ(choose({}), "spark.sql.setting");
 }
 
 }  // namespace

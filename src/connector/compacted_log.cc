@@ -118,6 +118,10 @@ std::string CompactedLog::nameOf(int64_t number) const {
   return isCompaction(number) ? compactName(number) : std::to_string(number);
 }
 
+bool CompactedLog::has(int64_t number) const {
+  return folder_.fileSystem->stat(folder_.child(nameOf(number)).path).has_value();
+}
+
 std::string CompactedLog::readText(const std::string& name) const {
   return folder_.fileSystem->readAll(folder_.child(name).path);
 }
@@ -141,8 +145,8 @@ void CompactedLog::visit(const LineVisitor& use) const {
 }
 
 bool CompactedLog::visitFile(int64_t number, const LineVisitor& use) const {
+  if (!has(number)) return false;
   const std::string name = nameOf(number);
-  if (!folder_.fileSystem->stat(folder_.child(name).path)) return false;
   visitLogLines(kind_, readText(name), folder_.child(name).path, use);
   return true;
 }

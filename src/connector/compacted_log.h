@@ -41,6 +41,8 @@ class CompactedLog {
   const Location& folder() const { return folder_; }
   // The newest file's number as of the last call that looked or wrote; −1 for an empty log.
   int64_t latest() const { return latest_; }
+  // Looks whether file N is there now, whoever wrote it.
+  bool has(int64_t number) const;
   bool isCompaction(int64_t number) const { return (number + 1) % interval_ == 0; }
 
   // The lines of all files, oldest first. Throws where one between is missing.

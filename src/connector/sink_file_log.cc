@@ -88,6 +88,7 @@ std::vector<SinkFileEntry> SinkFileLog::files() const {
 }
 
 void SinkFileLog::add(int64_t batchId, const std::vector<SinkFileEntry>& files) {
+  THALWEG_ASSERT(batchId > latest());
   log_.skipTo(batchId);
   std::string lines;
   for (const SinkFileEntry& file : files) appendEntry(file, &lines);

@@ -36,8 +36,11 @@ class SinkFileLog {
   int64_t latest() const { return log_.latest(); }
   // The files that count, oldest batch first. Throws STREAMING_CHECKPOINT_LOG_CORRUPT.
   std::vector<SinkFileEntry> files() const;
-  // Publishes a batch's files; batches between the newest one and this have none. Durable on return. Throws
-  // Error CONCURRENT_STREAM_LOG_UPDATE where another run wrote it.
+  // Looks whether the log has an entry of this batch's own now, whoever wrote it; those that a compaction
+  // stands for are gone in time.
+  bool has(int64_t batchId) const { return log_.has(batchId); }
+  // Publishes a batch's files; batches between the newest one and this have none. `batchId` is above
+  // latest(). Durable on return. Throws Error CONCURRENT_STREAM_LOG_UPDATE where another run wrote it.
   void add(int64_t batchId, const std::vector<SinkFileEntry>& files);
 
  private:

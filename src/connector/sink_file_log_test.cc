@@ -57,6 +57,23 @@ TEST_F(SinkFileLogTest, EveryTenthBatchHoldsAllFilesSoFar) {
   EXPECT_EQ(open().files().size(), 11U);
 }
 
+TEST_F(SinkFileLogTest, ItIsSeenWhatOthersWroteMeanwhile) {
+  SinkFileLog log = open();
+  log.add(8, {entry(8)});
+  SinkFileLog other = open();
+  EXPECT_FALSE(log.has(9));
+  other.add(9, {entry(9)});
+  EXPECT_TRUE(log.has(9)) << "a compaction";
+  EXPECT_EQ(log.latest(), 8);
+}
+
+// It would be logged under the next number.
+TEST_F(SinkFileLogTest, ABatchThatIsLoggedAlreadyIsNoCallers) {
+  SinkFileLog log = open();
+  log.add(3, {entry(3)});
+  EXPECT_DEATH(log.add(3, {entry(3)}), "batchId > latest");
+}
+
 TEST_F(SinkFileLogTest, ABatchWithoutFilesHasItsFile) {
   SinkFileLog log = open();
   log.add(0, {});

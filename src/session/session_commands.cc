@@ -47,6 +47,20 @@ SaveMode saveModeOf(const proto::WriteOperation& operation) {
   }
 }
 
+// Only saveAsTable() would have somewhere to keep buckets.
+void refuseBuckets(const proto::WriteOperation& operation) {
+  const bool sorted = operation.sort_column_names_size() > 0;
+  if (!operation.has_bucket_by()) {
+    if (!sorted) return;
+    throw Error("SORT_BY_WITHOUT_BUCKETING", "sortBy() sorts inside of buckets: say bucketBy() too, or leave it out.");
+  }
+  const bool inserts = operation.table().save_method() == proto::WriteOperation::SaveTable::TABLE_SAVE_METHOD_INSERT_INTO;
+  if (operation.has_table() && !inserts) throw unsupported("bucketBy and sortBy");
+  const std::string call = inserts ? "insertInto" : "save";
+  throw Error(sorted ? "_LEGACY_ERROR_TEMP_1313" : "_LEGACY_ERROR_TEMP_1312",
+              "'" + call + "' does not support bucketBy" + (sorted ? " and sortBy" : "") + ": leave it out.", {{"operation", call}});
+}
+
 }  // namespace
 
 void Session::runCommand(const proto::Command& command, const std::shared_ptr<ResponseSink>& sink) {
@@ -128,6 +142,7 @@ void Session::runSql(const proto::SqlCommand& command, ResponseSink& sink) {
 }
 
 void Session::write(const proto::WriteOperation& operation, StatementSession& session) {
+  refuseBuckets(operation);
   if (operation.has_table()) return writeTable(operation, session);
   const std::string format = operation.has_source() && !operation.source().empty() ? operation.source() : setting("spark.sql.sources.default");
   const FormatProvider& provider = server_->formats.find(format);
@@ -163,7 +178,6 @@ void Session::write(const proto::WriteOperation& operation, StatementSession& se
 }
 
 void Session::writeTable(const proto::WriteOperation& operation, StatementSession& session) {
-  if (operation.has_bucket_by() || operation.sort_column_names_size() > 0) throw unsupported("bucketBy and sortBy");
   TableSave save;
   save.write.table = sql::parseTableName(operation.table().table_name());
   save.write.rows = session.resolve(operation.input());

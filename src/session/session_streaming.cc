@@ -24,6 +24,7 @@
 #include "session/statement_session.h"
 #include "session/timer.h"
 #include "streaming/watermark/watermark_tracker.h"
+#include "sinks/files/output_folder.h"
 #include "sinks/memory/memory_sink.h"
 #include "sql/parser.h"
 #include "types/text/intervals.h"
@@ -88,6 +89,16 @@ void refuseState(const LogicalNode& node) {
     default: break;
   }
   for (const LogicalPtr& child : node.children()) refuseState(*child);
+}
+
+// A table's files, which are Parquet, come and go with its commits: as a stream of files they bring rows twice, and deleted ones.
+void refuseTablesAsFiles(const LogicalNode& node, const FormatRegistry& formats) {
+  if (node.kind() == LogicalKind::StreamScan) {
+    const StreamSourceDefinition& source = *static_cast<const LogicalStreamScan&>(node).source();
+    const std::string& format = formats.find(source.format).name;
+    if (source.path && format == "parquet") refuseDeltaTable(formats.fileSystems().resolve(*source.path), format, "stream from");
+  }
+  for (const LogicalPtr& child : node.children()) refuseTablesAsFiles(*child, formats);
 }
 
 // State partitions of a new query whose user did not choose a number: Spark's 200 would cost 200 files an empty batch.
@@ -162,6 +173,7 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   const OutputMode mode = outputModeOf(start.output_mode());
   checkStreamingPlan(*plan, mode);
   refuseState(*plan);
+  refuseTablesAsFiles(*plan, server_->formats);
 
   WriteDefinition write;
   for (const auto& [name, value] : start.options()) write.options.set(name, value);

@@ -11,7 +11,7 @@ namespace thalweg {
 
 struct FaultFileSystem::State {
   mutable std::mutex mutex;
-  std::array<int64_t, 11> calls{};
+  std::array<int64_t, static_cast<size_t>(FileOperation::Move) + 1> calls{};
   std::vector<FileFault> faults;
 
   // Counts a call; the fault that it meets, or none.
@@ -195,6 +195,10 @@ void FaultFileSystem::remove(const std::string& path) {
 
 void FaultFileSystem::removeTree(const std::string& path) {
   state_->run(FileOperation::Remove, "delete", path, [&] { store_->removeTree(path); });
+}
+
+void FaultFileSystem::moveFile(const std::string& from, const std::string& to) {
+  state_->run(FileOperation::Move, "move", from, [&] { thalweg::moveFile(*store_, from, to); });
 }
 
 }  // namespace thalweg

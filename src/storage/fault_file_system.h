@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/file_moves.h"
 #include "storage/file_system.h"
 
 namespace thalweg {
@@ -25,6 +26,7 @@ enum class FileOperation {
   Sync,
   MakeDirectories,
   Remove,
+  Move,
 };
 
 struct FileFault {
@@ -38,7 +40,7 @@ struct FileFault {
 
 // Passes calls on to another store. A failing StreamWrite leaves half of its bytes behind, as a full disk
 // does. All methods may be called from any thread.
-class FaultFileSystem : public FileSystem {
+class FaultFileSystem : public FileSystem, public FileMoves {
  public:
   explicit FaultFileSystem(std::shared_ptr<FileSystem> store);
   ~FaultFileSystem() override;
@@ -62,6 +64,8 @@ class FaultFileSystem : public FileSystem {
   void makeDirectories(const std::string& path) override;
   void remove(const std::string& path) override;
   void removeTree(const std::string& path) override;
+  // As the other store moves files, whether or not it can rename.
+  void moveFile(const std::string& from, const std::string& to) override;
 
   struct State;
 

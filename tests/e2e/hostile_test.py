@@ -110,6 +110,7 @@ def test_a_checkpoint_that_lost_files_loses_no_rows(spark, root):
     add("d")
     losses = {"last offsets": (["offsets/2"], corrupt), "all offsets": (["offsets"], corrupt),
               "both logs": (["offsets", "commits"], behind), "two batches": (["offsets/1", "commits/1", "offsets/2", "commits/2"], behind),
+              "last batch": (["offsets/2", "commits/2"], behind),
               "last commit": (["commits/2"], ["a", "b", "c", "d"]), "nothing": ([], ["a", "b", "c", "d"])}
     for name, (lost, expected) in losses.items():
         shutil.copytree(f"{root}/whole", f"{root}/{name}")

@@ -1,10 +1,12 @@
 """Files of Parquet through the stock client: parquet_test.py THALWEG_PROGRAM
 
-Read, written, kept in tables, streamed from and to. A server that is killed in the middle of a write leaves nothing that a reader
-sees; one that is killed in the middle of a stream, at random and at each durable step, leaves each row once.
+Read, written, kept in tables, streamed from and to. A server that is killed while a batch is written leaves nothing of it that a reader
+sees; between the moves of its commit, the files that were moved; in the middle of a stream, at random and at each durable step, each row
+once. What readers would never see is refused.
 """
 import glob
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -84,10 +86,17 @@ def tables(url, folder):
     assert condition(lambda: sql("CREATE TABLE parted (id INT, p INT) USING parquet PARTITIONED BY (p)")) == "UNSUPPORTED_FEATURE.THALWEG"
 
 
+ROWS_PER_WRITE, FILES_PER_WRITE = 40_000, 4
+# Where the third write dies, and how many of its files are seen then. Each write has four files: a pass of dataFile.after and of
+# fileMove.before for each. Between the moves of a commit there is no way back for a process that is gone, in Spark neither.
+DEATHS = {"dataFile.after:9=exit": 0, "dataFile.after:12=exit": 0, "fileMove.before:9=exit": 0, "fileMove.before:11=exit": 2,
+          "fileMove.after:3=exit": 4}
+
+
 def write_forever(url, folder):
     spark = connect(url)
     while True:
-        spark.range(200_000).repartition(4).write.mode("append").parquet(f"{folder}/killed")
+        spark.range(ROWS_PER_WRITE).repartition(FILES_PER_WRITE).write.mode("append").parquet(f"{folder}/killed")
 
 
 def visible(folder):
@@ -95,17 +104,19 @@ def visible(folder):
 
 
 def killed_write(folder):
-    """Killed with rows in hand: what was committed is whole, and the next server goes on."""
-    for fault in ("dataFile.during:3=exit", "dataFile.after:5=exit", "fileMove.before=exit"):
-        target = f"{folder}/{fault.split(':')[0]}"
+    """Killed in the third write: the two before it are whole, and of itself there is what its commit had moved."""
+    for number, (fault, moved) in enumerate(DEATHS.items()):
+        target = f"{folder}/{number}"
         server = Server(PROGRAM, fault=fault)
         client = FORK.Process(target=write_forever, args=(server.url, target), daemon=True)
         client.start()
         assert server.process.wait(60) == 137, fault
         client.kill()
         client.join()
-        committed = sum(parquet.read_metadata(name).num_rows for name in visible(f"{target}/killed"))
-        assert committed % 200_000 == 0, f"{fault}: {committed} rows are seen"
+        seen = visible(f"{target}/killed")
+        assert len(seen) == 2 * FILES_PER_WRITE + moved, f"{fault}: {len(seen)} files are seen"
+        rows_seen = sum(parquet.read_metadata(name).num_rows for name in seen)
+        assert rows_seen == (2 * FILES_PER_WRITE + moved) * ROWS_PER_WRITE // FILES_PER_WRITE, f"{fault}: {rows_seen} rows are seen"
 
 
 def feed(url, folder):
@@ -153,18 +164,111 @@ def killed_stream(folder):
     server.end()
 
 
+def failure(start):
+    """What a query that is started so fails with; nothing where it does not."""
+    try:
+        start().awaitTermination()
+    except Exception as error:  # noqa: BLE001 - the class is the client's business
+        return str(error)
+    return ""
+
+
+def copy_stream(spark, folder, checkpoint, target, kind="parquet"):
+    source = spark.readStream.schema("id LONG").parquet(f"{folder}/numbers")
+    writer = source.writeStream.format(kind).option("checkpointLocation", f"{folder}/{checkpoint}")
+    return writer.trigger(availableNow=True).start(f"{folder}/{target}")
+
+
 def new_checkpoint(url, folder):
-    """Spark loses the rows in silence."""
+    """Spark loses the rows in silence: at the first start, and where an orchestrator starts the job again."""
     spark = connect(url)
     source = spark.readStream.schema("id LONG, p LONG").parquet(f"{folder}/in")
-    query = (source.writeStream.format("parquet").option("checkpointLocation", f"{folder}/other")
-             .trigger(availableNow=True).start(f"{folder}/out"))
-    try:
-        query.awaitTermination()
-    except Exception as error:  # noqa: BLE001 - the class is the client's business
-        assert "STREAMING_CHECKPOINT_BEHIND_SINK" in str(error), error
-    else:
-        raise AssertionError("the rows of the new checkpoint were skipped")
+    again = lambda: (source.writeStream.format("parquet").option("checkpointLocation", f"{folder}/other")  # noqa: E731
+                     .trigger(availableNow=True).start(f"{folder}/out"))
+    for attempt in range(2):
+        assert "STREAMING_CHECKPOINT_BEHIND_SINK" in failure(again), f"start {attempt}: the rows of the new checkpoint were skipped"
+
+    # The output has one batch, which the new checkpoint's first would pass for.
+    spark.range(5).write.parquet(f"{folder}/numbers")
+    assert failure(lambda: copy_stream(spark, folder, "one", "copy")) == ""
+    spark.range(5, 9).write.mode("append").parquet(f"{folder}/numbers")
+    for attempt in range(3):
+        assert "STREAMING_CHECKPOINT_BEHIND_SINK" in failure(lambda: copy_stream(spark, folder, "two", "copy")), f"start {attempt}"
+    assert failure(lambda: copy_stream(spark, folder, "one", "copy")) == ""
+    assert sorted(row.id for row in spark.read.parquet(f"{folder}/copy").collect()) == list(range(9))
+
+
+def old_checkpoint(url, folder):
+    """A copy of the checkpoint from before the newest batch: that batch's number stands for other records now."""
+    spark = connect(url)
+    for kind in ("parquet", "delta"):
+        shutil.rmtree(f"{folder}/numbers", ignore_errors=True)
+        spark.range(5).write.parquet(f"{folder}/numbers")
+        run = lambda: copy_stream(spark, folder, f"{kind}-now", f"{kind}-out", kind)  # noqa: E731
+        assert failure(run) == ""
+        shutil.copytree(f"{folder}/{kind}-now", f"{folder}/{kind}-old")
+        spark.range(5, 9).write.mode("append").parquet(f"{folder}/numbers")
+        assert failure(run) == ""
+        shutil.rmtree(f"{folder}/{kind}-now")
+        shutil.copytree(f"{folder}/{kind}-old", f"{folder}/{kind}-now")
+        spark.range(9, 11).write.mode("append").parquet(f"{folder}/numbers")
+        for attempt in range(3):
+            assert "STREAMING_CHECKPOINT_BEHIND_SINK" in failure(run), f"{kind}, start {attempt}: records were skipped"
+        assert spark.read.format(kind).load(f"{folder}/{kind}-out").count() == 9
+
+
+def other_owners(url, folder):
+    """Rows that nobody would see, and files that are a table's: Spark writes both without a word."""
+    spark = connect(url)
+    spark.range(5).write.parquet(f"{folder}/numbers")
+    assert failure(lambda: copy_stream(spark, folder, "c1", "streamed")) == ""
+    append = lambda: spark.range(5, 9).write.mode("append").parquet(f"{folder}/streamed")  # noqa: E731
+    assert condition(append) == "STREAMING_OUTPUT_FOLDER.BATCH_WRITE"
+    spark.sql(f"CREATE TABLE streamed (id LONG) USING parquet LOCATION '{folder}/streamed'")
+    assert condition(lambda: spark.sql("INSERT INTO streamed VALUES (7)")) == "STREAMING_OUTPUT_FOLDER.BATCH_WRITE"
+    assert rows(spark.read.parquet(f"{folder}/streamed")) == [(i,) for i in range(5)]
+    spark.range(5, 9).write.mode("overwrite").parquet(f"{folder}/streamed")
+    append()
+    assert rows(spark.read.parquet(f"{folder}/streamed")) == [(i,) for i in (5, 5, 6, 6, 7, 7, 8, 8)]
+    for attempt in range(2):
+        assert "STREAMING_OUTPUT_FOLDER.UNLOGGED_FILES" in failure(lambda: copy_stream(spark, folder, "c2", "streamed")), attempt
+    assert spark.read.parquet(f"{folder}/streamed").count() == 8
+
+    table = f"{folder}/table"
+    spark.range(5).write.format("delta").save(table)
+    spark.sql(f"DELETE FROM delta.`{table}` WHERE id = 1")
+    for mode in ("append", "overwrite", "error"):
+        assert condition(lambda: spark.range(2).write.mode(mode).parquet(table)) == "DELTA_INVALID_FORMAT", mode
+    assert condition(lambda: copy_stream(spark, folder, "c3", "table")) == "DELTA_INVALID_FORMAT"
+    stream = spark.readStream.schema("id LONG").parquet(table).writeStream.format("noop").option("checkpointLocation", f"{folder}/c4")
+    assert condition(stream.start) == "DELTA_INVALID_FORMAT"
+    assert rows(spark.read.format("delta").load(table)) == [(0,), (2,), (3,), (4,)]
+    assert (1,) in rows(spark.read.parquet(table)), "files can be looked at, as in Spark"
+
+
+def refused_options(url, folder):
+    """Conditions that Spark 4.2 answered."""
+    spark = connect(url)
+    frame = spark.createDataFrame([(1, "a"), (2, "b")], "id INT, p STRING")
+    target = f"{folder}/refused"
+    assert condition(lambda: frame.write.partitionBy("p", "p").parquet(target)) == "COLUMN_ALREADY_EXISTS"
+    assert condition(lambda: frame.write.partitionBy("p", "P").parquet(target)) == "COLUMN_ALREADY_EXISTS"
+    for kind in ("parquet", "delta"):
+        write = frame.write.format(kind)
+        assert condition(lambda: write.sortBy("p").save(target)) == "SORT_BY_WITHOUT_BUCKETING", kind
+        assert condition(lambda: frame.write.format(kind).bucketBy(2, "id").save(target)) == "_LEGACY_ERROR_TEMP_1312", kind
+        assert condition(lambda: frame.write.format(kind).bucketBy(2, "id").sortBy("p").save(target)) == "_LEGACY_ERROR_TEMP_1313", kind
+    spark.sql("CREATE TABLE inserted (id INT, p STRING) USING parquet")
+    assert condition(lambda: frame.write.bucketBy(2, "id").insertInto("inserted")) == "_LEGACY_ERROR_TEMP_1312"
+    assert condition(lambda: frame.write.sortBy("id").insertInto("inserted")) == "SORT_BY_WITHOUT_BUCKETING"
+    assert condition(lambda: frame.write.sortBy("id").saveAsTable("sorted")) == "SORT_BY_WITHOUT_BUCKETING"
+    assert not os.path.exists(target)
+    spark.conf.set("spark.sql.files.maxRecordsPerFile", "2")
+    for kind in ("parquet", "delta"):
+        spark.range(0, 10, 1, 1).write.format(kind).save(f"{folder}/bound-{kind}")
+        assert len(glob.glob(f"{folder}/bound-{kind}/*.parquet")) == 5, kind
+        spark.range(0, 10, 1, 1).write.format(kind).option("maxRecordsPerFile", 5).save(f"{folder}/own-{kind}")
+        assert len(glob.glob(f"{folder}/own-{kind}/*.parquet")) == 2, kind
 
 
 def main():
@@ -172,11 +276,18 @@ def main():
         server = Server(PROGRAM, arguments=("--warehouse", f"{folder}/wh"))
         in_child(batches, server.url, folder)
         in_child(tables, server.url, folder)
+        in_child(refused_options, server.url, folder)
         server.end()
         print("batches and tables: as Spark", flush=True)
+    for owners in (other_owners, old_checkpoint):
+        with tempfile.TemporaryDirectory(prefix="thalweg-e2e-") as folder:
+            server = Server(PROGRAM, arguments=("--warehouse", f"{folder}/wh"))
+            in_child(owners, server.url, folder)
+            server.end()
+    print("other owners of a folder, old checkpoints: refused", flush=True)
     with tempfile.TemporaryDirectory(prefix="thalweg-e2e-") as folder:
         killed_write(folder)
-        print("killed writes: nothing half seen", flush=True)
+        print("killed writes: what was committed is whole", flush=True)
     with tempfile.TemporaryDirectory(prefix="thalweg-e2e-") as folder:
         killed_stream(folder)
         print("killed streams: each row once", flush=True)

@@ -9,13 +9,12 @@
 
 #include "common/error.h"
 #include "delta/files/value_text.h"
+#include "storage/partition_folders.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 
 namespace thalweg::delta {
 namespace {
-
-constexpr std::string_view kNullFolder = "__HIVE_DEFAULT_PARTITION__";
 
 template <typename ArrayType>
 auto valueAt(const arrow::Array& array, int64_t row) {
@@ -212,7 +211,7 @@ std::string partitionFolder(const std::vector<StructField>& columns, const Parti
     const auto it = values.find(column.name);
     const std::optional<std::string> text = it == values.end() ? std::nullopt : it->second;
     folder += escapeForFolder(column.name) + "=";
-    folder += text ? escapeForFolder(folderValue(column, *text)) : std::string(kNullFolder);
+    folder += text ? escapeForFolder(folderValue(column, *text)) : std::string(kNullPartition);
     folder += "/";
   }
   return folder;

@@ -161,6 +161,42 @@ TEST_F(DeltaSinkTest, ANewBatchOfAnIdThatTheTableHasIsRefused) {
             "STREAMING_CHECKPOINT_BEHIND_SINK");
 }
 
+// The question that comes before a batch is durable, at every start.
+TEST_F(DeltaSinkTest, ABatchThatTheTableHasIsNotPlannedAgain) {
+  ASSERT_TRUE(runBatch(0, {{1, "a"}}));
+  ASSERT_TRUE(runBatch(1, {{2, "b"}}));
+  const auto ask = [&](int64_t id, const std::string& query) {
+    DeltaStreamSink sink(log_, {});
+    sink.validate(OutputMode::Append, *idAndName());
+    return conditionOf([&] {
+      sink.checkUnwritten({id, query, "run", OutputMode::Append, idAndName(), /*replayed=*/false});
+    });
+  };
+  for (int start = 0; start < 2; ++start) {
+    EXPECT_EQ(ask(0, kQuery), "STREAMING_CHECKPOINT_BEHIND_SINK");
+    EXPECT_EQ(ask(1, kQuery), "STREAMING_CHECKPOINT_BEHIND_SINK");
+    EXPECT_EQ(ask(2, kQuery), "none");
+    EXPECT_EQ(ask(0, "another query"), "none");
+  }
+  EXPECT_FALSE(runBatch(1, {{2, "b"}})) << "one that was planned before is a replay";
+}
+
+// Of all that is written, as Spark: the writer's own option comes before the session's setting.
+TEST_F(DeltaSinkTest, FilesEndAtTheirNumberOfRowsByOptionThenSetting) {
+  const auto filesOf = [&](const Options& options) {
+    const auto write =
+        beginDeltaWrite(log_, SaveMode::Overwrite, idAndName(), DeltaWriteOptions::parse(options, {}));
+    const auto task = write->openTask(0);
+    task->write(batchOf({{1, "a"}, {2, "a"}, {3, "a"}, {4, "a"}, {5, "a"}}));
+    task->close();
+    write->commit();
+    return log_->update()->liveFiles().size();
+  };
+  EXPECT_EQ(filesOf({{"spark.sql.files.maxRecordsPerFile", "2"}}), 3u);
+  EXPECT_EQ(filesOf({{"maxRecordsPerFile", "3"}, {"spark.sql.files.maxRecordsPerFile", "2"}}), 2u);
+  EXPECT_EQ(filesOf({{"maxRecordsPerFile", "0"}, {"spark.sql.files.maxRecordsPerFile", "2"}}), 1u);
+}
+
 TEST_F(DeltaSinkTest, ABatchWithoutRowsIsACommitOfItsOwn) {
   ASSERT_TRUE(runBatch(0, {{1, "a"}}));
   ASSERT_TRUE(runBatch(1, {}));

@@ -77,28 +77,34 @@ void DeltaStreamSink::checkSameTable(const delta::Snapshot* snapshot, const Stre
   tableId_ = id;
 }
 
+bool DeltaStreamSink::isWritten(const delta::Snapshot& snapshot, const StreamBatch& batch) const {
+  const auto recorded = snapshot.transactionVersion(batch.queryId);
+  if (!recorded || *recorded < batch.batchId) return false;
+  if (*recorded == batch.batchId && batch.replayed) return true;
+  // Batches are planned durably before they are written: an honest checkpoint is never behind its table.
+  throw Error(
+      "STREAMING_CHECKPOINT_BEHIND_SINK",
+      "The Delta table " + log_->table().uri() + " has batch " + std::to_string(*recorded) +
+          " of the query " + batch.queryId + ", whose checkpoint is only at batch " +
+          std::to_string(batch.batchId) +
+          ": files of the checkpoint are lost, it is an old copy, or another run of the query is ahead. "
+          "Its records would be skipped. Restore the checkpoint, or start with a new one from the offsets "
+          "wanted.",
+      {{"path", log_->table().uri()}});
+}
+
+void DeltaStreamSink::checkUnwritten(const StreamBatch& batch) {
+  const delta::SnapshotPtr snapshot = log_->update();
+  if (snapshot) isWritten(*snapshot, batch);
+}
+
 std::unique_ptr<BatchWrite> DeltaStreamSink::beginBatch(const StreamBatch& batch) {
   const delta::SnapshotPtr snapshot = log_->update();
   checkSameTable(snapshot.get(), batch);
-  if (snapshot) {
-    const auto recorded = snapshot->transactionVersion(batch.queryId);
-    if (recorded && (*recorded > batch.batchId || (*recorded == batch.batchId && !batch.replayed))) {
-      // Batches are planned durably before they are written: an honest checkpoint is never behind its table.
-      throw Error(
-          "STREAMING_CHECKPOINT_BEHIND_SINK",
-          "The Delta table " + log_->table().uri() + " has batch " + std::to_string(*recorded) +
-              " of the query " + batch.queryId + ", whose checkpoint is only at batch " +
-              std::to_string(batch.batchId) +
-              ": files of the checkpoint are lost, it is an old copy, or another run of the query is ahead. "
-              "Its records "
-              "would be skipped. Restore the checkpoint, or start with a new one from the offsets wanted.",
-          {{"path", log_->table().uri()}});
-    }
-    if (recorded && *recorded == batch.batchId) {
-      logInfo("Batch {} of query {} is already in {}: it is skipped.", batch.batchId, batch.queryId,
-              log_->table().uri());
-      return nullptr;
-    }
+  if (snapshot && isWritten(*snapshot, batch)) {
+    logInfo("Batch {} of query {} is already in {}: it is skipped.", batch.batchId, batch.queryId,
+            log_->table().uri());
+    return nullptr;
   }
   DeltaWriteRequest request = requestFor(batch.mode, batch.schema);
   request.operation.parameters = {{"outputMode", delta::jsonText(nameOf(batch.mode))},

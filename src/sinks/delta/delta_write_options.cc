@@ -1,6 +1,7 @@
 #include "sinks/delta/delta_write_options.h"
 
 #include "common/error.h"
+#include "common/option_choice.h"
 #include "delta/maintain/auto_compaction.h"
 #include "delta/snapshot/table_properties.h"
 
@@ -23,7 +24,9 @@ DeltaWriteOptions DeltaWriteOptions::parse(const Options& options, std::vector<s
                  {"input", overwriteMode},
                  {"explain", "must be 'STATIC' or 'DYNAMIC'"}});
   }
-  parsed.maxRecordsPerFile = options.getLong("maxRecordsPerFile").value_or(0);
+  parsed.maxRecordsPerFile =
+      options.getLong(firstGiven(options, {"maxRecordsPerFile", "spark.sql.files.maxRecordsPerFile"}))
+          .value_or(0);
   parsed.userMetadata = options.get("userMetadata");
   for (const auto& [key, option] : options.entries()) {
     if (!key.starts_with("delta.")) continue;

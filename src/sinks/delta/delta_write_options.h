@@ -19,7 +19,8 @@ struct DeltaWriteOptions {
   bool mergeSchema = false;
   bool overwriteSchema = false;   // batch overwrite only
   bool dynamicOverwrite = false;  // batch overwrite only: of the partitions that rows come for
-  int64_t maxRecordsPerFile = 0;  // 0: no bound
+  int64_t maxRecordsPerFile =
+      0;  // 0: no bound; where no option says, the setting spark.sql.files.maxRecordsPerFile
   std::optional<std::string> userMetadata;
   std::map<std::string, std::string>
       properties;                           // options named "delta.…": of a table that a batch write makes

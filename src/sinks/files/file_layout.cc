@@ -2,18 +2,23 @@
 #include <set>
 
 #include "common/error.h"
+#include "common/option_choice.h"
 #include "common/uuid.h"
 #include "sinks/files/file_task_output.h"
 
 namespace thalweg {
 namespace {
 
+Error twice(const std::string& column) {
+  return Error("COLUMN_ALREADY_EXISTS",
+               "The column `" + column + "` is there twice: rename one, or leave one out of partitionBy().",
+               {{"columnName", "`" + toLowerAscii(column) + "`"}});
+}
+
 void checkNames(const Schema& schema) {
   std::set<std::string> seen;
   for (const StructField& field : schema.fields()) {
-    if (seen.insert(toLowerAscii(field.name)).second) continue;
-    throw Error("COLUMN_ALREADY_EXISTS", "The column `" + field.name + "` is there twice: rename one.",
-                {{"columnName", "`" + toLowerAscii(field.name) + "`"}});
+    if (!seen.insert(toLowerAscii(field.name)).second) throw twice(field.name);
   }
 }
 
@@ -33,9 +38,20 @@ int partitionColumn(const Schema& schema, const std::string& name) {
   return index;
 }
 
+// The columns of the folders, each once.
+std::vector<int> resolvePartitions(const Schema& schema, const std::vector<std::string>& names) {
+  std::vector<int> columns;
+  for (const std::string& name : names) {
+    const int column = partitionColumn(schema, name);
+    if (std::find(columns.begin(), columns.end(), column) != columns.end()) throw twice(name);
+    columns.push_back(column);
+  }
+  return columns;
+}
+
 int64_t maxRecordsOf(const Options& options) {
-  const auto own = options.getLong("maxRecordsPerFile");
-  return std::max<int64_t>(own ? *own : options.getLong("spark.sql.files.maxRecordsPerFile").value_or(0), 0);
+  const auto name = firstGiven(options, {"maxRecordsPerFile", "spark.sql.files.maxRecordsPerFile"});
+  return std::max<int64_t>(options.getLong(name).value_or(0), 0);
 }
 
 }  // namespace
@@ -50,8 +66,7 @@ FileLayout FileLayout::make(const FileOutputDefinition& format, const WriteDefin
   }
   FileLayout layout;
   layout.schema = schema;
-  for (const std::string& name : write.partitionColumns)
-    layout.partitionColumns.push_back(partitionColumn(*schema, name));
+  layout.partitionColumns = resolvePartitions(*schema, write.partitionColumns);
   std::vector<StructField> data;
   for (int i = 0; i < static_cast<int>(schema->fields().size()); ++i) {
     const auto& partitions = layout.partitionColumns;

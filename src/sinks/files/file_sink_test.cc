@@ -12,7 +12,9 @@
 #include "common/uuid.h"
 #include "connector/sink_file_log.h"
 #include "formats/parquet/parquet_file.h"
+#include "sinks/files/file_batch_write.h"
 #include "sinks/files/parquet_output.h"
+#include "storage/fault_file_system.h"
 #include "storage/file_uri.h"
 #include "types/arrow_types.h"
 #include "types/ddl.h"
@@ -212,6 +214,8 @@ TEST_F(FileSinkTest, ColumnsAreCheckedBeforeAnythingGoes) {
   };
   EXPECT_EQ(overwrite({"nope"}, idAndKey()), "_LEGACY_ERROR_TEMP_1155");
   EXPECT_EQ(overwrite({"id", "k"}, idAndKey()), "ALL_PARTITION_COLUMNS_NOT_ALLOWED");
+  EXPECT_EQ(overwrite({"k", "k"}, idAndKey()), "COLUMN_ALREADY_EXISTS");
+  EXPECT_EQ(overwrite({"k", "K"}, idAndKey()), "COLUMN_ALREADY_EXISTS");
   EXPECT_EQ(overwrite({}, DataType::structOf({{"a", intType()}, {"A", intType()}})), "COLUMN_ALREADY_EXISTS");
   EXPECT_EQ(overwrite({"a"}, parseSchemaDdl("a ARRAY<INT>, b INT")), "INVALID_PARTITION_COLUMN_DATA_TYPE");
   EXPECT_EQ(overwrite({}, DataType::structOf({})), "EMPTY_SCHEMA_NOT_SUPPORTED_FOR_DATASOURCE");
@@ -237,6 +241,87 @@ TEST_F(FileSinkTest, TimesInFoldersAreOfTheSessionsZone) {
   EXPECT_TRUE(files()[0].starts_with("t=1970-01-01 09%3A00%3A00.5/")) << files()[0];
 }
 
+// A commit of three files whose store fails.
+class FailingCommitTest : public FileSinkTest {
+ protected:
+  Location output() const { return {faults_, folder_.string()}; }
+  std::unique_ptr<BatchWrite> threeFiles(bool dynamicOverwrite = false) {
+    auto layout = std::make_shared<const FileLayout>(
+        FileLayout::make(parquetFileOutput(), definition({}, {"k"}), idAndKey()));
+    auto write = beginFileWrite(std::move(layout), output(), dynamicOverwrite);
+    run(*write, {{1, "a"}, {2, "b"}, {3, "c"}});
+    return write;
+  }
+  std::shared_ptr<FaultFileSystem> faults_ = std::make_shared<FaultFileSystem>(makeLocalFileSystem());
+};
+
+TEST_F(FailingCommitTest, AnErrorBetweenMovesTakesTheMovedFilesAway) {
+  for (const bool afterEffect : {false, true}) {
+    for (int64_t move = 1; move <= 3; ++move) {
+      SCOPED_TRACE(fmt::format("move {}, {}", move, afterEffect));
+      const auto write = threeFiles();
+      faults_->clear();
+      faults_->inject({.operation = FileOperation::Move, .call = move, .afterEffect = afterEffect});
+      EXPECT_EQ(conditionOf([&] { write->commit(); }), "STORAGE_FAILURE");
+      EXPECT_EQ(faults_->calls(FileOperation::Move), move);
+      EXPECT_TRUE(files().empty()) << files()[0];
+      EXPECT_FALSE(fs::exists(folder_ / "_SUCCESS"));
+      EXPECT_TRUE(fs::is_empty(folder_ / "_temporary"));
+    }
+  }
+  faults_->clear();
+  threeFiles()->commit();
+  EXPECT_EQ(ids(), (std::vector<int64_t>{1, 2, 3})) << "a repeated write is there once";
+}
+
+TEST_F(FailingCommitTest, WhatCannotBeTakenAwayIsLeft) {
+  const auto write = threeFiles();
+  faults_->inject({.operation = FileOperation::Move, .call = 2});
+  faults_->inject({.operation = FileOperation::Remove, .call = 1, .repeat = 100});
+  EXPECT_EQ(conditionOf([&] { write->commit(); }), "STORAGE_FAILURE");
+  EXPECT_EQ(ids(), std::vector<int64_t>{1}) << "the error is the move's, and the file stays";
+}
+
+TEST_F(FailingCommitTest, BehindTheLastMoveTheWriteHasHappened) {
+  for (const FileOperation operation : {FileOperation::WriteAtomically, FileOperation::Remove}) {
+    const auto write = threeFiles();
+    faults_->clear();
+    faults_->inject({.operation = operation, .repeat = 100});
+    EXPECT_NO_THROW(write->commit());
+  }
+  armFaultPoint("fileMove.after=error");
+  faults_->clear();
+  EXPECT_NO_THROW(threeFiles()->commit());
+  EXPECT_EQ(ids(), (std::vector<int64_t>{1, 1, 1, 2, 2, 2, 3, 3, 3}));
+}
+
+TEST_F(FailingCommitTest, AnErrorBeforeTheFirstMoveLeavesNoStagedFiles) {
+  save(definition({}, {"k"}), SaveMode::Append, {{9, "z"}});
+  const auto write = threeFiles(/*dynamicOverwrite=*/true);
+  faults_->clear();
+  faults_->inject({.operation = FileOperation::List});
+  EXPECT_EQ(conditionOf([&] { write->commit(); }), "STORAGE_FAILURE");
+  EXPECT_TRUE(fs::is_empty(folder_ / "_temporary"));
+  EXPECT_EQ(ids(), std::vector<int64_t>{9});
+}
+
+// Rows of a table's files that were deleted are in them still, and its readers know no other files.
+TEST_F(FileSinkTest, ADeltaTableIsNoFolderOfFiles) {
+  fs::create_directories(folder_ / "_delta_log");
+  const auto write = [&](const fs::path& folder, SaveMode mode) {
+    WriteDefinition definition;
+    definition.path = folder.string();
+    return conditionOf(
+        [&] { openFileWrite(parquetFileOutput(), definition, registry_, mode, idAndKey())->commit(); });
+  };
+  EXPECT_EQ(write(folder_, SaveMode::Append), "DELTA_INVALID_FORMAT");
+  EXPECT_EQ(write(folder_, SaveMode::Overwrite), "DELTA_INVALID_FORMAT");
+  EXPECT_EQ(write(folder_ / "k=1", SaveMode::Overwrite), "DELTA_INVALID_FORMAT");
+  EXPECT_EQ(write(folder_ / "_exports/a", SaveMode::Append), "none") << "a table passes over such folders";
+  const auto out = openFileStreamSink(parquetFileOutput(), definition(), registry_);
+  EXPECT_EQ(conditionOf([&] { out->validate(OutputMode::Append, *idAndKey()); }), "DELTA_INVALID_FORMAT");
+}
+
 class FileStreamSinkTest : public FileSinkTest {
  protected:
   std::unique_ptr<StreamSink> sink(Options options = {}, std::vector<std::string> partitions = {}) {
@@ -250,6 +335,7 @@ class FileStreamSinkTest : public FileSinkTest {
   }
   // False where the batch was there.
   static bool runBatch(StreamSink& sink, int64_t id, const std::vector<Row>& rows, bool replayed = false) {
+    if (!replayed) sink.checkUnwritten(batch(id, false));
     const auto write = sink.beginBatch(batch(id, replayed));
     if (!write) return false;
     run(*write, rows);
@@ -304,6 +390,73 @@ TEST_F(FileStreamSinkTest, ANewCheckpointOverAnOldFolderIsRefused) {
   EXPECT_EQ(conditionOf([&] { runBatch(*sink(), 0, {{9, "a"}}); }), "STREAMING_CHECKPOINT_BEHIND_SINK");
   EXPECT_EQ(conditionOf([&] { runBatch(*sink(), 0, {{9, "a"}}, true); }), "STREAMING_CHECKPOINT_BEHIND_SINK");
   EXPECT_EQ(loggedIds(), (std::vector<int64_t>{1, 2}));
+}
+
+// Once its offsets are written a batch passes for a replay: it is to be refused before, at every start.
+TEST_F(FileStreamSinkTest, ABatchThatTheLogHasIsNotPlannedAgain) {
+  runBatch(*sink(), 0, {{1, "a"}});
+  for (int start = 0; start < 2; ++start) {
+    const auto out = sink();
+    EXPECT_EQ(conditionOf([&] { out->checkUnwritten(batch(0, false)); }), "STREAMING_CHECKPOINT_BEHIND_SINK");
+  }
+  EXPECT_EQ(conditionOf([&] { sink()->checkUnwritten(batch(1, false)); }), "none");
+  EXPECT_FALSE(runBatch(*sink(), 0, {{1, "a"}}, /*replayed=*/true))
+      << "one that was planned before is a replay";
+}
+
+TEST_F(FileStreamSinkTest, AnotherQueryOfTheSameFolderIsSeenWhileItRuns) {
+  const auto one = sink();
+  const auto other = sink();
+  runBatch(*one, 0, {{1, "a"}});
+  EXPECT_EQ(conditionOf([&] { runBatch(*other, 0, {{2, "a"}}); }), "STREAMING_CHECKPOINT_BEHIND_SINK");
+  const auto late = sink();
+  late->checkUnwritten(batch(1, false));
+  runBatch(*one, 1, {{3, "a"}});
+  EXPECT_EQ(conditionOf([&] { late->checkUnwritten(batch(1, false)); }), "STREAMING_CHECKPOINT_BEHIND_SINK");
+  EXPECT_EQ(loggedIds(), (std::vector<int64_t>{1, 3}));
+}
+
+// Readers of a stream's output take what its log names. Spark writes there all the same, and nobody sees it.
+TEST_F(FileStreamSinkTest, ABatchWriteIntoAStreamsOutputIsRefused) {
+  runBatch(*sink({}, {"k"}), 0, {{1, "a"}});
+  EXPECT_EQ(conditionOf([&] { begin(definition(), SaveMode::Append); }),
+            "STREAMING_OUTPUT_FOLDER.BATCH_WRITE");
+  EXPECT_EQ(conditionOf([&] {
+              begin(definition({{"partitionOverwriteMode", "dynamic"}}, {"k"}), SaveMode::Overwrite);
+            }),
+            "STREAMING_OUTPUT_FOLDER.BATCH_WRITE");
+  EXPECT_EQ(loggedIds(), std::vector<int64_t>{1});
+  save(definition(), SaveMode::Overwrite, {{2, "b"}});
+  EXPECT_FALSE(fs::exists(folder_ / "_spark_metadata")) << "as Spark: the log goes with the files";
+  EXPECT_EQ(ids(), std::vector<int64_t>{2});
+}
+
+// The log of a stream would hide the files of a batch write. Spark begins it, and their rows are gone.
+TEST_F(FileStreamSinkTest, AStreamIntoAFolderOfOtherFilesIsRefused) {
+  const std::string refusal = "STREAMING_OUTPUT_FOLDER.UNLOGGED_FILES";
+  save(definition(), SaveMode::Append, {{1, "a"}});
+  for (int start = 0; start < 2; ++start)
+    EXPECT_EQ(conditionOf([&] { runBatch(*sink(), 0, {{2, "a"}}); }), refusal);
+  save(definition({}, {"k"}), SaveMode::Overwrite, {{1, "a"}});
+  EXPECT_EQ(conditionOf([&] { runBatch(*sink(), 7, {{2, "a"}}); }), refusal) << "in partitions too";
+  EXPECT_EQ(ids(), std::vector<int64_t>{1});
+}
+
+TEST_F(FileStreamSinkTest, FilesThatAreNoDataAreNoMatter) {
+  for (const char* name : {"checkpoint/offsets/0", "checkpoint/state/0/0/1.delta",
+                           "_temporary/part-0.parquet", ".hidden/a.parquet", "_SUCCESS", "notes.txt"}) {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << "x";
+  }
+  EXPECT_TRUE(runBatch(*sink(), 0, {{1, "a"}}));
+}
+
+TEST_F(FileStreamSinkTest, AFolderOverwrittenWhileTheQueryRunsIsNoticed) {
+  const auto out = sink();
+  runBatch(*out, 0, {{1, "a"}});
+  save(definition(), SaveMode::Overwrite, {{2, "b"}});
+  EXPECT_EQ(conditionOf([&] { runBatch(*out, 1, {{3, "c"}}); }), "STREAMING_OUTPUT_FOLDER.UNLOGGED_FILES");
+  EXPECT_EQ(ids(), std::vector<int64_t>{2});
 }
 
 TEST_F(FileStreamSinkTest, AnAbortedBatchTakesItsFilesAway) {

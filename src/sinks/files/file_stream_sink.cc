@@ -3,6 +3,7 @@
 #include "connector/sink_file_log.h"
 #include "sinks/files/file_sink.h"
 #include "sinks/files/file_tasks.h"
+#include "sinks/files/output_folder.h"
 #include "storage/file_uri.h"
 
 namespace thalweg {
@@ -65,14 +66,24 @@ class FileStreamSink final : public StreamSink {
   std::string description() const override { return "FileSink[" + *write_.path + "]"; }
 
   void validate(OutputMode, const Schema& schema) override {
+    refuseDeltaTable(folder_, format_.name, "write into");
     for (const std::string& name : write_.partitionColumns) checkColumn(name, schema);
     FileLayout::make(format_, write_, DataType::structOf(schema.fields()));
   }
 
+  void checkUnwritten(const StreamBatch& batch) override {
+    // Behind this query's back the folder may have been overwritten, or another have written into it.
+    if (log_ && log_->latest() >= 0 && !log_->has(log_->latest())) log_.reset();
+    openLog();
+    if (batch.batchId <= log_->latest()) refuseAsBehind(batch, log_->latest());
+    if (log_->has(batch.batchId)) refuseAsBehind(batch, batch.batchId);
+    if (log_->latest() < 0) refuseUnloggedFiles(folder_, format_.name);
+  }
+
   std::unique_ptr<BatchWrite> beginBatch(const StreamBatch& batch) override {
-    if (!log_) log_ = std::make_unique<SinkFileLog>(folder_, systemClock(), retentionMs_);
+    openLog();
     if (batch.batchId <= log_->latest()) {
-      checkOwn(batch);
+      if (!batch.replayed || batch.batchId < log_->latest()) refuseAsBehind(batch, log_->latest());
       logInfo("Batch {} of query {} is already in {}: it is skipped.", batch.batchId, batch.queryId,
               folder_.uri());
       return nullptr;
@@ -82,17 +93,19 @@ class FileStreamSink final : public StreamSink {
   }
 
  private:
+  void openLog() {
+    if (!log_) log_ = std::make_unique<SinkFileLog>(folder_, systemClock(), retentionMs_);
+  }
+
   // Batches are planned durably before they are written: an honest checkpoint is never behind its folder.
   // Spark skips such batches, and their records are in no file.
-  void checkOwn(const StreamBatch& batch) const {
-    if (batch.replayed && batch.batchId == log_->latest()) return;
+  [[noreturn]] void refuseAsBehind(const StreamBatch& batch, int64_t latest) const {
     throw Error(
         "STREAMING_CHECKPOINT_BEHIND_SINK",
         fmt::format("The folder {} has batches up to {} in its log, and the checkpoint {} is only at batch "
                     "{}: another checkpoint wrote them, or files of this one are lost. Its records would be "
                     "skipped. Choose another output folder for a new checkpoint, or restore the old one.",
-                    folder_.uri(), log_->latest(), write_.options.getOr("checkpointLocation", ""),
-                    batch.batchId),
+                    folder_.uri(), latest, write_.options.getOr("checkpointLocation", ""), batch.batchId),
         {{"path", folder_.uri()}});
   }
 

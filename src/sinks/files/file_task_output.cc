@@ -8,7 +8,9 @@
 #include "columnar/value_groups.h"
 #include "common/error.h"
 #include "common/fault_points.h"
+#include "common/logging.h"
 #include "delta/files/partition_values.h"
+#include "storage/partition_folders.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
 #include "types/text/time_text.h"
@@ -18,7 +20,6 @@ namespace {
 
 constexpr size_t kMaxOpenFiles = 64;
 constexpr int64_t kMaxBufferedBytes = 128 << 20;
-constexpr std::string_view kNullFolder = "__HIVE_DEFAULT_PARTITION__";
 
 // As a cast to text, times in the zone; nothing for null and for the empty text.
 std::optional<std::string> folderText(const arrow::Array& column, int64_t row, const DataType& type,
@@ -42,8 +43,9 @@ void removeFiles(const Location& folder, const std::vector<WrittenFile>& files) 
   for (const WrittenFile& file : files) {
     try {
       folder.fileSystem->remove(folder.path + "/" + file.relativePath);
-    } catch (...) {
-      // Nobody counts the file, and the write's own error is the one to tell.
+    } catch (const std::exception& error) {
+      logWarn("A file of a write that failed stays behind in {}: {}: {}", folder.path, file.relativePath,
+              error.what());
     }
   }
 }
@@ -66,7 +68,7 @@ std::string FileTaskOutput::folderOf(const arrow::RecordBatch& rows, int64_t row
     const StructField& field = layout_->schema->fields()[static_cast<size_t>(column)];
     const auto text = folderText(*rows.column(column), row, *field.type, layout_->zone);
     folder += (folder.empty() ? "" : "/") + delta::escapeForFolder(field.name) + "=";
-    folder += text ? delta::escapeForFolder(*text) : std::string(kNullFolder);
+    folder += text ? delta::escapeForFolder(*text) : std::string(kNullPartition);
   }
   return folder;
 }

@@ -77,7 +77,8 @@ class FileTaskOutput {
   bool closed_ = false;
 };
 
-// Removes files as far as the store lets it: for those who give up a write and have an error of their own.
+// Removes files as far as the store lets it, and warns of those that stay: for those who give up a write and
+// have an error of their own.
 void removeFiles(const Location& folder, const std::vector<WrittenFile>& files) noexcept;
 
 }  // namespace thalweg

@@ -6,6 +6,7 @@
 #include <arrow/record_batch.h>
 
 #include "common/error.h"
+#include "common/option_choice.h"
 #include "formats/parquet/parquet_codec.h"
 #include "formats/parquet/parquet_file.h"
 
@@ -39,9 +40,9 @@ class ParquetOutputFormat final : public RecordOutputFormat {
 };
 
 ParquetWriteOptions::Compression codecOf(const Options& options) {
-  std::string name = "snappy";
-  for (const char* key : {"spark.sql.parquet.compression.codec", "parquet.compression", "compression"})
-    name = options.getOr(key, name);
+  const std::string name = options.getOr(
+      firstGiven(options, {"compression", "parquet.compression", "spark.sql.parquet.compression.codec"}),
+      "snappy");
   if (const auto codec = parquetCompression(name)) return *codec;
   throw Error("CODEC_NOT_AVAILABLE.WITH_AVAILABLE_CODECS_SUGGESTION",
               "Parquet files are not written with the codec " + name + ": use snappy, zstd, gzip or none.",

@@ -7,14 +7,13 @@
 
 #include "common/error.h"
 #include "delta/files/partition_values.h"
+#include "storage/partition_folders.h"
 #include "types/arrow_types.h"
 #include "types/text/number_text.h"
 #include "types/text/time_text.h"
 
 namespace thalweg {
 namespace {
-
-constexpr std::string_view kNullValue = "__HIVE_DEFAULT_PARTITION__";
 
 bool hasShape(std::string_view text, std::string_view shape) {
   if (text.size() < shape.size()) return false;
@@ -126,7 +125,7 @@ PartitionValue parsePartitionFolder(std::string_view folder) {
                 fmt::format("The folder '{}' has no value for its partition column.", folder),
                 {{"value", ""}, {"dataType", "\"STRING\""}, {"columnName", "`" + value.name + "`"}});
   }
-  if (raw != kNullValue) value.text = delta::unescapeFolder(raw);
+  if (raw != kNullPartition) value.text = delta::unescapeFolder(raw);
   return value;
 }
 

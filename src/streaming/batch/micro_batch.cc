@@ -241,6 +241,10 @@ bool MicroBatchExecution::planRange(bool ignoreLimits, QueryProgress* progress) 
   return hasData;
 }
 
+StreamBatch MicroBatchExecution::sinkBatch() const {
+  return {batchId_, checkpoint_.queryId(), runId_, definition_.mode, outputSchema_, replaying_};
+}
+
 void MicroBatchExecution::writeOffsets(QueryProgress* progress) {
   entry_.watermarkMs = watermark_->currentMs();
   entry_.timestampMs = definition_.clock->nowMillis();
@@ -269,7 +273,7 @@ void MicroBatchExecution::runAndCommit(bool hasNewData, QueryProgress* progress)
     state_->prepare(batchId_);
   });
   timed(progress, "addBatch", [&] {
-    auto write = definition_.sink->beginBatch({batchId_, checkpoint_.queryId(), runId_, definition_.mode, outputSchema_, replaying_});
+    auto write = definition_.sink->beginBatch(sinkBatch());
     if (!write) {
       logInfo("query {}: batch {} is in the sink already", checkpoint_.queryId(), batchId_);
       return;
@@ -338,7 +342,12 @@ BatchOutcome MicroBatchExecution::runNext(bool ignoreLimits, QueryProgress* prog
     source.latestOffset = sources_[i]->reportLatestOffset();
   }
   if (runs) {
-    if (!replaying_) writeOffsets(progress);
+    if (!replaying_) {
+      // With its offsets written a batch is one that the sink may have; what must not pass for it is refused before. Where another
+      // run on this checkpoint has planned it meanwhile, the log says so.
+      if (!checkpoint_.offsets().has(batchId_)) definition_.sink->checkUnwritten(sinkBatch());
+      writeOffsets(progress);
+    }
     runAndCommit(hasData, progress);
     for (size_t i = 0; i < sources_.size(); ++i) {
       if (entry_.offsets[i]) progress->sources[i].metrics = sources_[i]->metrics(*entry_.offsets[i]);

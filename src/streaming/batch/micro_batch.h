@@ -1,5 +1,5 @@
 // The steps of a micro-batch, in the order that makes every crash harmless:
-//   plan the range → offsets/N → run → state commits version N + 1 → the sink commits N → commits/N.
+//   plan the range → the sink says that N is new → offsets/N → run → state commits version N + 1 → the sink commits N → commits/N.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +58,7 @@ class MicroBatchExecution {
   // The offsets of a batch that was planned; throws where this query's sources cannot go on from them.
   OffsetEntry readChecked(int64_t batchId) const;
   bool planRange(bool ignoreLimits, QueryProgress* progress);
+  StreamBatch sinkBatch() const;
   void writeOffsets(QueryProgress* progress);
   void runAndCommit(bool hasNewData, QueryProgress* progress);
   void noteEventTimes(const Execution& execution, QueryProgress* progress);

@@ -99,6 +99,11 @@ class StoreSink final : public StreamSink {
   explicit StoreSink(std::shared_ptr<Store> store) : store_(std::move(store)) {}
   std::string description() const override { return "Store"; }
   void validate(OutputMode, const Schema&) override {}
+  void checkUnwritten(const StreamBatch& batch) override {
+    EXPECT_FALSE(batch.replayed);
+    std::lock_guard lock(store_->mutex);
+    if (store_->batches.contains(batch.batchId)) throw Error("STREAMING_CHECKPOINT_BEHIND_SINK", "It is there.");
+  }
   std::unique_ptr<BatchWrite> beginBatch(const StreamBatch& batch) override {
     std::lock_guard lock(store_->mutex);
     if (store_->batches.contains(batch.batchId)) return nullptr;
@@ -221,6 +226,22 @@ TEST_F(StreamingQueryTest, EveryStepOfABatchMayFail) {
     runAvailableNow();
     EXPECT_EQ(store_->rows(), upTo(before + 20));
   }
+}
+
+// Another checkpoint wrote them. A batch whose offsets are written would pass for one that this checkpoint wrote.
+TEST_F(StreamingQueryTest, BatchesThatTheSinkHasAreNotPlanned) {
+  feed_->available = 10;
+  runAvailableNow();
+  feed_->available = 20;
+  checkpoint_.path = "/another";
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const auto query = start({Trigger::Kind::AvailableNow, 0});
+    EXPECT_THROW(query->awaitTermination(std::nullopt), Error) << attempt;
+    ASSERT_TRUE(query->exception() && query->exception()->cause());
+    EXPECT_EQ(query->exception()->cause()->condition(), "STREAMING_CHECKPOINT_BEHIND_SINK");
+    EXPECT_TRUE(checkpoint_.fileSystem->list("/another/offsets").empty());
+  }
+  EXPECT_EQ(store_->rows(), upTo(10));
 }
 
 TEST_F(StreamingQueryTest, AnOffsetThatNoSourceWroteIsNamedByFileAndLine) {
