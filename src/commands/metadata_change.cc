@@ -76,7 +76,7 @@ delta::SnapshotPtr beginTracking(const std::shared_ptr<delta::DeltaLog>& log, co
 void commitMetadata(const std::shared_ptr<delta::DeltaLog>& log, const delta::SnapshotPtr& snapshot,
                     MetadataChange change) {
   const std::string uri = snapshot->table().uri();
-  delta::checkWritable(snapshot->protocol(), uri);
+  delta::checkWritable(snapshot->protocol(), snapshot->metadata(), uri);
   change.features.merge(delta::takeFeatureRequests(&change.metadata, uri));
   changeMapping(snapshot->metadata(), &change.metadata);
   delta::checkRowIdColumns(change.metadata, uri);

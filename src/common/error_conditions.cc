@@ -384,6 +384,7 @@ constexpr ErrorCondition kConditions[] = {
     {"WRONG_COMMAND_FOR_OBJECT_TYPE", "42809", Analysis},
     {"WRONG_NUM_ARGS", "42605", Analysis},
     {"_LEGACY_ERROR_TEMP_0029", "", Parse},
+    {"_LEGACY_ERROR_TEMP_0035", "", Parse},
     {"_LEGACY_ERROR_TEMP_1012", "", Analysis},
     {"_LEGACY_ERROR_TEMP_1039", "", Analysis},
     {"_LEGACY_ERROR_TEMP_1048", "", Analysis},

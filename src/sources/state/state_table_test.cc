@@ -28,7 +28,8 @@ std::shared_ptr<Table> openState(const char* fixture, const char* provider, Opti
     return std::map<std::string, std::string>{{"spark.sql.streaming.stateStore.providerClass", provider},
                                               {"spark.sql.streaming.stateStore.compression.codec", "lz4"}};
   };
-  return openStateTable(definitionOf(fixture, std::move(options)), FileSystemRegistry(), configuration);
+  return openStateTable(definitionOf(fixture, std::move(options)), FileSystemRegistry(), configuration,
+                        fs::temp_directory_path().string());
 }
 
 std::shared_ptr<arrow::Table> readAll(const Table& table) {
