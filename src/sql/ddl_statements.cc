@@ -88,8 +88,10 @@ void StatementParser::parseTableClauses(CreateTable* table) {
   }
   if (table->clusterBy.empty() || table->partitionedBy.empty()) return;
   const auto [start, stop] = clustering;
+  const LinePosition place = linePosition(tokens_.text(), start);
   throw Error("_LEGACY_ERROR_TEMP_0035",
-              "A table is partitioned or clustered, not both: leave PARTITIONED BY or CLUSTER BY out.",
+              "A table is partitioned or clustered, not both: leave PARTITIONED BY or CLUSTER BY out (line " +
+                  std::to_string(place.line) + ", pos " + std::to_string(place.column) + ").",
               {{"message", "Clustering and partitioning cannot both be specified."}})
       .withQueryContext({std::string(tokens_.text().substr(start, stop - start)), static_cast<int>(start),
                          static_cast<int>(stop) - 1});

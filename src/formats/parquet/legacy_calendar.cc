@@ -174,21 +174,21 @@ void LegacyCalendar::refuse(const parquet::ColumnDescriptor& leaf) const {
   const bool isInt96 = leaf.physical_type() == parquet::Type::INT96;
   const std::string option = isInt96 ? "int96RebaseMode" : "datetimeRebaseMode";
   const std::string setting = "spark.sql.parquet." + option + "InRead";
-  const std::string where = "The column " + leaf.path()->ToDotString() + " of the Parquet file " + path_;
+  const std::string where = "column " + leaf.path()->ToDotString() + " of the Parquet file " + path_;
   if (modeOf(leaf) == AncientTimes::Exception) {
-    throw Error(
-        "INCONSISTENT_BEHAVIOR_CROSS_VERSION.READ_ANCIENT_DATETIME",
-        where +
-            " has dates before 1582-10-15 or timestamps before 1900, and the file does not say in which "
-            "calendar. Set the option '" +
-            option + "' or " + setting + " to LEGACY where Spark 2 or Hive wrote it, else to CORRECTED.",
-        {{"format", isInt96 ? "Parquet INT96" : "Parquet"}, {"config", setting}, {"option", option}});
+    throw Error("INCONSISTENT_BEHAVIOR_CROSS_VERSION.READ_ANCIENT_DATETIME",
+                "The " + where +
+                    " has dates before 1582-10-15 or timestamps before 1900, and the file does not say in "
+                    "which calendar. Set the option '" +
+                    option + "' or " + setting +
+                    " to LEGACY where Spark 2 or Hive wrote it, else to CORRECTED.",
+                {{"format", isInt96 ? "Parquet INT96" : "Parquet"}, {"config", setting}, {"option", option}});
   }
-  throw unsupported(where + " has timestamps before 1900 of the legacy calendar in the local time of " +
-                    (zone_.empty() ? "a zone that it does not name" : zone_) +
-                    ": reading them (Spark does as if '" + option + "' or " + setting +
-                    " were LEGACY; let it write the file anew with " + "spark.sql.parquet." + option +
-                    "InWrite=CORRECTED)");
+  throw unsupported(
+      "Reading timestamps before 1900 of the legacy calendar that were counted in the local time of " +
+      (zone_.empty() ? "a zone that is not named" : zone_) + ", as those of " + where +
+      " (by its footer, or '" + option + "' and " + setting +
+      "; let Spark write it anew with spark.sql.parquet." + option + "InWrite=CORRECTED)");
 }
 
 }  // namespace thalweg

@@ -132,7 +132,7 @@ bool DeltaWrite::replacesSchema() const {
 
 void DeltaWrite::settleSchema() {
   if (!options_.partitionBy.empty() && !options_.clusterBy.empty()) {
-    throw Error("SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED",
+    throw Error("DELTA_CLUSTER_BY_WITH_PARTITIONED_BY",
                 "A table is partitioned or clustered, not both: leave one of the two out.");
   }
   delta::WriteSchemaOptions rules;
