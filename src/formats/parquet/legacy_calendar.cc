@@ -5,6 +5,7 @@
 
 #include <arrow/array.h>
 #include <arrow/buffer.h>
+#include <arrow/util/bitmap_ops.h>
 #include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/schema.h>
 #include <parquet/metadata.h>
@@ -140,8 +141,10 @@ std::shared_ptr<arrow::Array> LegacyCalendar::rebaseValues(const arrow::Array& c
                                                            arrow::MemoryPool* pool) const {
   const bool isDate = column.type_id() == arrow::Type::DATE32;
   const bool shiftsDays = modeOf(leaf) == AncientTimes::Legacy && (isDate || isCountedInUtc(zone_));
-  const Value first =
-      static_cast<Value>(shiftsDays || isDate ? kFirstGregorianDay : kFirstSafeDay) * unitsPerDay;
+  // No instant in nanoseconds is before 1582.
+  Value first = std::numeric_limits<Value>::min();
+  const int64_t firstDay = shiftsDays || isDate ? kFirstGregorianDay : kFirstSafeDay;
+  if (__builtin_mul_overflow(firstDay, unitsPerDay, &first)) first = std::numeric_limits<Value>::min();
   const Value* values = column.data()->GetValues<Value>(1);
   const int64_t rows = column.length();
   const auto isAncient = [&](int64_t row) { return values[row] < first && column.IsValid(row); };
