@@ -18,7 +18,8 @@ void take(const SettingLookup& setting, std::initializer_list<const char*> keys,
 
 void takeFileReadSettings(const SettingLookup& setting, Options* options) {
   take(setting,
-       {"spark.sql.parquet.mergeSchema", "spark.sql.files.ignoreCorruptFiles",
+       {"spark.sql.parquet.mergeSchema", "spark.sql.parquet.datetimeRebaseModeInRead",
+        "spark.sql.parquet.int96RebaseModeInRead", "spark.sql.files.ignoreCorruptFiles",
         "spark.sql.files.ignoreMissingFiles"},
        options);
 }

@@ -60,7 +60,11 @@ std::map<std::string, std::string> checkedProperties(const NewTable& table, Comm
 void checkFileTable(const NewTable& table, bool replace) {
   const std::string kind = "a table of " + table.provider + " files";
   if (replace) throw unsupported("Replacing " + kind + " (DROP TABLE first)");
-  if (!table.partitionedBy.empty()) throw unsupported("Partitions of " + kind + " (a Delta table has them)");
+  if (!table.partitionedBy.empty()) {
+    throw unsupported(
+        "PARTITIONED BY of " + kind +
+        " (a Delta table has it; over folders k=v that are there, leave it out: they say the columns)");
+  }
   if (!table.clusterBy.empty()) throw unsupported("CLUSTER BY of " + kind);
   if (!table.columns) return;
   for (const StructField& field : table.columns->fields()) {
@@ -287,6 +291,8 @@ void createExternal(const NewTable& table, const TableName& name, const Location
   finishFolder(session.catalog(), folder);
   if (!adoptsTable(table, name.shortQuoted(), folder, session))
     writeTable(table, folder.uri(), /*managed=*/false, /*replace=*/false, session);
+  else if (!isDeltaProvider(table.provider))
+    checkFileTable(table, /*replace=*/false);
   const TableEntry entry = newEntry(table, name, folder.uri());
   // What cannot be read is said now, not by its first reader.
   if (!isDeltaProvider(table.provider)) columnsOf({entry.provider, entry.location, entry}, session);

@@ -152,12 +152,12 @@ std::map<std::string, std::string> loggedConfiguration(const Location& checkpoin
               {{"batchId", std::to_string(batchId)}, {"checkpointLocation", checkpoint.uri()}});
 }
 
-FormatProvider stateFormat() {
+FormatProvider stateFormat(std::string temporaryFolder) {
   FormatProvider format;
   format.name = "statestore";
-  format.openTable = [](const ReadDefinition& read, const FileSystemRegistry& files) {
+  format.openTable = [temporaryFolder](const ReadDefinition& read, const FileSystemRegistry& files) {
     refuseUserSchema(read, "statestore");
-    return openStateTable(read, files, loggedConfiguration);
+    return openStateTable(read, files, loggedConfiguration, temporaryFolder);
   };
   return format;
 }
@@ -234,11 +234,12 @@ FormatProvider noopFormat() {
 
 }  // namespace
 
-void registerFormats(FormatRegistry* registry, const std::shared_ptr<DeltaLogs>& logs, TaskPool& pool) {
+void registerFormats(FormatRegistry* registry, const std::shared_ptr<DeltaLogs>& logs, TaskPool& pool,
+                     const std::string& temporaryFolder) {
   registry->add(deltaFormat(logs, pool));
   registry->add(kafkaFormat());
   registry->add(rateFormat());
-  registry->add(stateFormat());
+  registry->add(stateFormat(temporaryFolder));
   registry->add(stateMetadataFormat());
   registry->add(fileFormat(jsonFileFormat()));
   registry->add(fileFormat(parquetFileFormat(), parquetFileOutput()));

@@ -16,6 +16,8 @@ namespace thalweg {
 
 struct ServerState {
   explicit ServerState(const ServerOptions& options);
+  // Of local disk, for the server's own files: where roots bound its paths, one of them.
+  std::string temporaryFolder() const;
 
   ServerOptions options;
   TaskPool pool;
@@ -27,7 +29,8 @@ struct ServerState {
   StreamingQueries queries;
 };
 
-// Adds every format that the program has to a registry.
-void registerFormats(FormatRegistry* registry, const std::shared_ptr<DeltaLogs>& logs, TaskPool& pool);
+// Adds every format that the program has to a registry. `temporaryFolder` is of local disk.
+void registerFormats(FormatRegistry* registry, const std::shared_ptr<DeltaLogs>& logs, TaskPool& pool,
+                     const std::string& temporaryFolder);
 
 }  // namespace thalweg

@@ -1,5 +1,7 @@
 #include "session/session.h"
 
+#include <filesystem>
+
 #include <arrow/compute/initialize.h>
 #include <spark/connect/base.pb.h>
 
@@ -59,7 +61,11 @@ ServerState::ServerState(const ServerOptions& serverOptions)
       catalog(placesOf(serverOptions, formats.fileSystems())) {
   // Operators call Arrow's kernels by name.
   THALWEG_ASSERT(arrow::compute::Initialize().ok());
-  registerFormats(&formats, deltaLogs, pool);
+  registerFormats(&formats, deltaLogs, pool, temporaryFolder());
+}
+
+std::string ServerState::temporaryFolder() const {
+  return options.allowedRoots.empty() ? std::filesystem::temp_directory_path().string() : options.allowedRoots.front();
 }
 
 std::shared_ptr<SessionFactory> makeSessionFactory(const ServerOptions& options) { return std::make_shared<Factory>(options); }

@@ -105,7 +105,6 @@ class Session final : public SessionService, public std::enable_shared_from_this
   // A streaming query into a table by name: sets the format and the place; the table is made where it is missing.
   void aimAtTable(const spark::connect::WriteStreamOperationStart& start, const LogicalPtr& plan, std::string* format, WriteDefinition* write);
   void startStream(const spark::connect::WriteStreamOperationStart& start, ResponseSink& sink);
-  std::string temporaryFolder() const;
   // True when the operation was ended, or will be by someone else.
   bool queryCommand(const spark::connect::StreamingQueryCommand& command, const std::shared_ptr<ResponseSink>& sink);
   bool managerCommand(const spark::connect::StreamingQueryManagerCommand& command, const std::shared_ptr<ResponseSink>& sink);

@@ -12,6 +12,7 @@
 #include "plan/analyze/attribute_name.h"
 #include "plan/analyze/sql_arguments.h"
 #include "plan/optimize/optimizer.h"
+#include "session/clustering_columns.h"
 #include "session/observed_metrics.h"
 #include "session/results.h"
 #include "session/session.h"
@@ -25,18 +26,6 @@ namespace thalweg {
 namespace {
 
 namespace proto = spark::connect;
-
-// Names of columns, and of fields in them, to cluster by.
-template <typename Operation>
-std::vector<std::vector<std::string>> clusteringOf(const Operation& operation) {
-  std::vector<std::vector<std::string>> paths;
-  for (const std::string& column : operation.clustering_columns()) paths.push_back(parseAttributeName(column));
-  if (!paths.empty() && operation.partitioning_columns_size() > 0) {
-    throw Error("SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED",
-                "A table is partitioned or clustered, not both: leave partitionBy() or clusterBy() out.");
-  }
-  return paths;
-}
 
 SaveMode saveModeOf(const proto::WriteOperation& operation) {
   switch (operation.mode()) {
@@ -159,7 +148,7 @@ void Session::write(const proto::WriteOperation& operation, StatementSession& se
   if (operation.has_path() && !operation.path().empty()) definition.path = operation.path();
   else definition.path = definition.options.get("path");
   definition.partitionColumns.assign(operation.partitioning_columns().begin(), operation.partitioning_columns().end());
-  definition.clusterBy = clusteringOf(operation);
+  definition.clusterBy = clusteringOf(operation.clustering_columns(), operation.partitioning_columns_size());
   definition.timeZone = setting("spark.sql.session.timeZone");
   definition.ansi = flag("spark.sql.ansi.enabled");
   if (definition.path && saveModeOf(operation) == SaveMode::Overwrite && !isDeltaProvider(provider.name)) {
@@ -184,7 +173,7 @@ void Session::writeTable(const proto::WriteOperation& operation, StatementSessio
   for (const auto& [name, value] : operation.options()) save.write.options.set(name, value);
   save.mode = saveModeOf(operation);
   save.write.partitionedBy.assign(operation.partitioning_columns().begin(), operation.partitioning_columns().end());
-  save.write.clusterBy = clusteringOf(operation);
+  save.write.clusterBy = clusteringOf(operation.clustering_columns(), operation.partitioning_columns_size());
   if (operation.table().save_method() == proto::WriteOperation::SaveTable::TABLE_SAVE_METHOD_INSERT_INTO) {
     if (!save.write.partitionedBy.empty()) {
       throw Error("PARTITION_BY_NOT_ALLOWED_WITH_INSERT_INTO", "insertInto() writes into the table's own partitions: leave partitionBy() out.",
@@ -203,7 +192,7 @@ void Session::writeTo(const proto::WriteOperationV2& operation, StatementSession
   TableWrite write{sql::parseTableName(operation.table_name()), session.resolve(operation.input()), {}, false};
   for (const auto& [name, value] : operation.options()) write.options.set(name, value);
   if (operation.with_schema_evolution()) write.options.set("mergeSchema", "true");
-  write.clusterBy = clusteringOf(operation);
+  write.clusterBy = clusteringOf(operation.clustering_columns(), operation.partitioning_columns_size());
   using Mode = proto::WriteOperationV2;
   switch (operation.mode()) {
     case Mode::MODE_APPEND: return writeByName(write, session);

@@ -1,6 +1,5 @@
 // Streaming commands of a session: start, watch, wait for and stop queries.
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
 #include <thread>
 
@@ -16,10 +15,10 @@
 #include "common/secret.h"
 #include "common/uuid.h"
 #include "expr/aggregate.h"
-#include "plan/analyze/attribute_name.h"
 #include "plan/analyze/streaming_rules.h"
 #include "plan/analyze/upsert_keys.h"
 #include "plan/logical/join.h"
+#include "session/clustering_columns.h"
 #include "session/session.h"
 #include "session/statement_session.h"
 #include "session/timer.h"
@@ -180,7 +179,7 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   if (start.has_path() && !start.path().empty()) write.path = start.path();
   else write.path = write.options.get("path");
   write.partitionColumns.assign(start.partitioning_column_names().begin(), start.partitioning_column_names().end());
-  for (const std::string& column : start.clustering_column_names()) write.clusterBy.push_back(parseAttributeName(column));
+  write.clusterBy = clusteringOf(start.clustering_column_names(), start.partitioning_column_names_size());
   write.timeZone = setting("spark.sql.session.timeZone");
   write.ansi = flag("spark.sql.ansi.enabled");
   takeOptimizeWrite([&](const std::string& key) { return lookUp(key); }, &write.options);
@@ -226,7 +225,7 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
                   "A streaming query needs a place for its checkpoint: set the option checkpointLocation, or "
                   "spark.sql.streaming.checkpointLocation for the session.", {{"config", "spark.sql.streaming.checkpointLocation"}});
     }
-    checkpoint = temporaryFolder() + "/thalweg-checkpoint-" + randomUuid();
+    checkpoint = server_->temporaryFolder() + "/thalweg-checkpoint-" + randomUuid();
     definition.deleteCheckpointOnStop = true;
   }
   definition.checkpoint = server_->formats.fileSystems().resolve(checkpoint);
@@ -249,7 +248,7 @@ void Session::startStream(const proto::WriteStreamOperationStart& start, Respons
   definition.minBatchesToRetain = std::max<int64_t>(2, number("spark.sql.streaming.minBatchesToRetain", 100));
   definition.numRecentProgress = static_cast<int>(std::min<int64_t>(number("spark.sql.streaming.numRecentProgressUpdates", 100), 100'000));
   definition.noDataBatches = flag("spark.sql.streaming.noDataMicroBatches.enabled");
-  definition.temporaryFolder = temporaryFolder();
+  definition.temporaryFolder = server_->temporaryFolder();
   if (flag("spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage")) {
     definition.stateMemoryBytes = std::clamp<int64_t>(number("spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB", 500), 0, 1 << 30) << 20;
   }
@@ -294,12 +293,6 @@ void Session::aimAtTable(const proto::WriteStreamOperationStart& start, const Lo
   *format = target.provider;
   write->path = target.address;
   write->options.erase("path");
-}
-
-std::string Session::temporaryFolder() const {
-  // Where roots bound the server's paths, its own temporary files lie below one of them.
-  const auto& roots = server_->options.allowedRoots;
-  return roots.empty() ? std::filesystem::temp_directory_path().string() : roots.front();
 }
 
 bool Session::queryCommand(const proto::StreamingQueryCommand& command, const std::shared_ptr<ResponseSink>& sink) {

@@ -35,7 +35,9 @@ class SteppedClock final : public Clock {
 // A source of one format. Each feed adds a row.
 class Fed {
  public:
-  Fed() : logs_(std::make_shared<DeltaLogs>(pool_)) { registerFormats(&formats_, logs_, pool_); }
+  Fed() : logs_(std::make_shared<DeltaLogs>(pool_)) {
+    registerFormats(&formats_, logs_, pool_, std::filesystem::temp_directory_path().string());
+  }
   virtual ~Fed() = default;
   virtual ReadDefinition read() = 0;
   virtual std::string format() const = 0;

@@ -61,13 +61,17 @@ Statement StatementParser::parseCreateTable(CreateTable table) {
 }
 
 void StatementParser::parseTableClauses(CreateTable* table) {
+  std::pair<size_t, size_t> clustering;  // where CLUSTER BY stands
   for (;;) {
     if (tokens_.acceptWord("using")) {
       table->provider = unparsedIdentifier(parser_.parseName());
     } else if (tokens_.acceptWords({"partitioned", "by"})) {
       parsePartitionedBy(table);
-    } else if (tokens_.acceptWords({"cluster", "by"})) {
+    } else if (tokens_.peekWords({"cluster", "by"})) {
+      const size_t first = tokens_.position();
+      tokens_.acceptWords({"cluster", "by"});
       table->clusterBy = parseClusterColumns();
+      clustering = tokens_.rangeSince(first);
     } else if (tokens_.acceptWord("location")) {
       table->location = tokens_.expectString();
     } else if (tokens_.acceptWord("comment")) {
@@ -83,8 +87,14 @@ void StatementParser::parseTableClauses(CreateTable* table) {
     }
   }
   if (table->clusterBy.empty() || table->partitionedBy.empty()) return;
-  throw Error("SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED",
-              "A table is partitioned or clustered, not both: leave PARTITIONED BY or CLUSTER BY out.");
+  const auto [start, stop] = clustering;
+  const LinePosition place = linePosition(tokens_.text(), start);
+  throw Error("_LEGACY_ERROR_TEMP_0035",
+              "A table is partitioned or clustered, not both: leave PARTITIONED BY or CLUSTER BY out (line " +
+                  std::to_string(place.line) + ", pos " + std::to_string(place.column) + ").",
+              {{"message", "Clustering and partitioning cannot both be specified."}})
+      .withQueryContext({std::string(tokens_.text().substr(start, stop - start)), static_cast<int>(start),
+                         static_cast<int>(stop) - 1});
 }
 
 // CLUSTER BY (a, b.c) | CLUSTER BY NONE | AUTO.

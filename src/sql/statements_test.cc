@@ -31,6 +31,21 @@ std::string conditionOf(const std::string& text) {
 
 using Parts = std::vector<std::string>;
 
+// Delta 4.4's parser, asked of the same text: line 5, pos 13.
+TEST(Statements, aTableIsPartitionedOrClustered) {
+  try {
+    parseStatement("\n\n  create table t (p int, a int)\n using delta partitioned by (p)\n comment 'x' cluster by (a)");
+    ADD_FAILURE() << "the statement was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.condition(), "_LEGACY_ERROR_TEMP_0035");
+    EXPECT_EQ(error.kind(), ErrorKind::Parse);
+    EXPECT_NE(error.text().find("(line 5, pos 13)"), std::string::npos) << error.text();
+    ASSERT_TRUE(error.queryContext());
+    EXPECT_EQ(error.queryContext()->fragment, "cluster by (a)");
+  }
+  EXPECT_EQ(conditionOf("CREATE TABLE t (p INT) USING delta CLUSTER BY (p) PARTITIONED BY (p)"), "_LEGACY_ERROR_TEMP_0035");
+}
+
 TEST(Statements, settings) {
   EXPECT_EQ(parsed<SetConf>("SET spark.sql.shuffle.partitions = 8;").value, "8");
   EXPECT_EQ(parsed<SetConf>("SET spark.sql.shuffle.partitions=8").key, "spark.sql.shuffle.partitions");

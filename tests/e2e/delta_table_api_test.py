@@ -49,6 +49,8 @@ def check_making(spark, folder):
 
     refused(lambda: spark.sql("CREATE TABLE bad (id INT) USING delta TBLPROPERTIES ('delta.checkpointInterval' = '0')"), "UNSUPPORTED_TABLE_CHANGE")
     refused(lambda: spark.sql("CREATE TABLE bad (id INT) USING delta TBLPROPERTIES ('delta.nonsense' = '0')"), "DELTA_UNKNOWN_CONFIGURATION")
+    both = DeltaTable.create(spark).location(f"{folder}/both").addColumn("a", "INT").addColumn("p", "INT").partitionedBy("p").clusterBy("a")
+    refused(both.execute, "DELTA_CLUSTER_BY_WITH_PARTITIONED_BY")
     path = f"{folder}/by_path"
     (DeltaTable.createOrReplace(spark).location(path).addColumn("id", "BIGINT", generatedByDefaultAs=IdentityGenerator(start=7, step=2))
      .addColumn("v", "STRING").clusterBy("v").execute())

@@ -57,6 +57,23 @@ def batches(url, folder):
     assert spark.read.option("mergeSchema", True).parquet(*pair).columns == ["id", "s"]
     spark.conf.set("spark.sql.parquet.mergeSchema", "true")
     assert spark.read.parquet(*pair).columns == ["id", "s"]
+    spark.sql("SELECT 1 id, 9 k, 'x' v").write.parquet(f"{folder}/both/k=1")
+    both = spark.read.parquet(f"{folder}/both")
+    assert both.schema.simpleString() == "struct<id:int,k:int,v:string>" and rows(both) == [(1, 1, "x")]
+    assert rows(both.where("k = 1").select("v", "k")) == [("x", 1)] and rows(both.where("k = 9")) == []
+    given = spark.read.schema("id INT, k INT, v STRING").parquet(f"{folder}/both")
+    assert given.schema.simpleString() == "struct<id:int,v:string,k:int>" and rows(given) == [(1, "x", 1)]
+    spark.sql(f"CREATE TABLE both USING parquet LOCATION '{folder}/both'")
+    assert rows(spark.table("both")) == [(1, 1, "x")] and spark.table("both").columns == ["id", "k", "v"]
+    legacy = os.path.join(os.path.dirname(__file__), "../../src/formats/testdata/legacy_calendar")
+    ancient = f"{folder}/ancient.parquet"
+    shutil.copy(f"{legacy}/no_version.parquet", ancient)
+    assert str(spark.read.parquet(ancient).select("d").first().d) == "0001-01-01"
+    assert str(spark.read.option("datetimeRebaseMode", "LEGACY").parquet(ancient).select("d").first().d) == "0001-01-03"
+    assert rows(spark.read.option("datetimeRebaseMode", "LEGACY").parquet(ancient).where("d = DATE'1582-10-04'").selectExpr("CAST(d AS STRING)")) == [("1582-10-04",)]
+    spark.conf.set("spark.sql.parquet.datetimeRebaseModeInRead", "EXCEPTION")
+    assert condition(spark.read.parquet(ancient).collect) == "INCONSISTENT_BEHAVIOR_CROSS_VERSION.READ_ANCIENT_DATETIME"
+    spark.conf.unset("spark.sql.parquet.datetimeRebaseModeInRead")
     place = spark.read.parquet(f"{folder}/merge/1").select("_metadata.file_size", "_metadata.row_index").first()
     assert place.file_size > 0 and place.row_index == 0
 
@@ -83,7 +100,14 @@ def tables(url, folder):
     sql("DROP TABLE outside")
     assert rows(spark.read.parquet(f"{folder}/outside")) == [(1, "x")]
     sql("DROP TABLE f")
-    assert condition(lambda: sql("CREATE TABLE parted (id INT, p INT) USING parquet PARTITIONED BY (p)")) == "UNSUPPORTED_FEATURE.THALWEG"
+    os.makedirs(f"{folder}/empty")
+    for place in ("", f" LOCATION '{folder}/empty'", f" LOCATION '{folder}/nothing'"):
+        for columns, rest in (("id INT, p INT", "PARTITIONED BY (p)"), ("id INT, c CHAR(3)", ""), ("id INT DEFAULT 7", ""), ("id INT", "CLUSTER BY (id)")):
+            statement = f"CREATE TABLE refused ({columns}) USING parquet {rest}{place}"
+            assert condition(lambda: sql(statement)) == "UNSUPPORTED_FEATURE.THALWEG", statement
+            assert not spark.catalog.tableExists("refused"), statement
+    sql(f"CREATE TABLE plain (id INT, p INT) USING parquet LOCATION '{folder}/empty'")
+    assert spark.table("plain").count() == 0
 
 
 ROWS_PER_WRITE, FILES_PER_WRITE = 40_000, 4

@@ -70,7 +70,7 @@ def definitions_refused(spark, folder):
     sql = spark.sql
     feed = "TBLPROPERTIES (delta.enableChangeDataFeed = true)"
     for columns, wanted in (
-            ("(a INT, b STRING) USING delta PARTITIONED BY (b) CLUSTER BY (a)", "SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED"),
+            ("(a INT, b STRING) USING delta PARTITIONED BY (b) CLUSTER BY (a)", "_LEGACY_ERROR_TEMP_0035"),
             ("(a INT, b STRING) USING delta PARTITIONED BY (a, A)", "DELTA_DUPLICATE_COLUMNS_FOUND.PARTITION_COLUMNS"),
             ("(a INT, b STRING) USING delta CLUSTER BY (a, A)", "DELTA_DUPLICATE_COLUMNS_FOUND.CLUSTER_BY"),
             ("(a INT, c ARRAY<INT>) USING delta CLUSTER BY (c)", "DELTA_CLUSTERING_COLUMNS_DATATYPE_NOT_SUPPORTED"),

@@ -5,6 +5,7 @@ Answers are those of Spark 4.2 with Delta 4.4, asked for each rule here, but for
 """
 import glob
 import json
+import os
 import sys
 import tempfile
 
@@ -153,6 +154,16 @@ def clustered(spark, folder):
     assert columns(f"delta.`{folder}/k3`") == ["p"]
     both = row.writeTo("k4").using("delta").partitionedBy("p").clusterBy("id")
     assert condition(both.create) == "SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED"
+    twice = lambda writer: writer.partitionBy("p").clusterBy("id")  # noqa: E731
+    changes = spark.readStream.format("delta").load(f"{folder}/k3")
+    for write in (lambda: twice(row.write.format("delta")).save(f"{folder}/k6"),
+                  lambda: twice(row.write.format("parquet")).save(f"{folder}/k6"),
+                  lambda: twice(row.write.format("delta")).saveAsTable("k6"),
+                  lambda: twice(changes.writeStream.format("delta")).option("checkpointLocation", f"{folder}/k6-checkpoint").start(f"{folder}/k6"),
+                  lambda: twice(changes.writeStream.format("delta")).option("checkpointLocation", f"{folder}/k6-checkpoint").toTable("k6"),
+                  lambda: twice(changes.writeStream.format("parquet")).option("checkpointLocation", f"{folder}/k6-checkpoint").start(f"{folder}/k6")):
+        assert condition(write) == "SPECIFY_CLUSTER_BY_WITH_PARTITIONED_BY_IS_NOT_ALLOWED"
+    assert not os.path.exists(f"{folder}/k6") and not spark.catalog.tableExists("k6")
     stream = spark.readStream.format("delta").load(f"{folder}/k3").writeStream.format("delta").clusterBy("p")
     stream.option("checkpointLocation", f"{folder}/k5-checkpoint").trigger(availableNow=True).start(f"{folder}/k5").awaitTermination()
     assert columns(f"delta.`{folder}/k5`") == ["p"]

@@ -50,6 +50,14 @@ struct ParquetRowGroup {
   std::map<std::string, ParquetColumnBounds> columns;
 };
 
+// What dates before 1582-10-15 and instants before 1900 mean in files whose footer names no version of Spark:
+// Spark's settings datetimeRebaseModeInRead and int96RebaseModeInRead. Where it names one, the footer counts.
+enum class AncientTimes {
+  Corrected,  // what they say
+  Exception,  // Error INCONSISTENT_BEHAVIOR_CROSS_VERSION.READ_ANCIENT_DATETIME where there are any
+  Legacy,     // days of the calendar that Spark 2 and Hive counted in, Julian before 1582-10-15
+};
+
 struct ParquetReadOptions {
   enum class ColumnMatching {
     ExactName,
@@ -63,7 +71,9 @@ struct ParquetReadOptions {
   // False: the row group's rows are left out (row indexes still count them). Called once a row group, in
   // order.
   std::function<bool(const ParquetRowGroup&)> keepRowGroup;
-  arrow::MemoryPool* memoryPool = nullptr;  // null: Arrow's default
+  AncientTimes datetimes = AncientTimes::Corrected;  // of dates and 64-bit timestamps
+  AncientTimes int96 = AncientTimes::Corrected;      // of 96-bit timestamps
+  arrow::MemoryPool* memoryPool = nullptr;           // null: Arrow's default
 };
 
 struct ParquetBatch {
@@ -74,8 +84,8 @@ struct ParquetBatch {
 // Streams a file's rows in a wanted schema: columns that the file lacks (nested ones too) are null, others
 // are brought to the wanted type where that loses nothing (wider numbers, timestamps of any unit and INT96 to
 // microseconds, date to timestamp_ntz); any other difference of type throws Error
-// FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH. Used by one thread. Memory: the pages being decoded and
-// one batch.
+// FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH. Dates and timestamps of the legacy calendar are brought
+// to ours (legacy_calendar.h). Used by one thread. Memory: the pages being decoded and one batch.
 class ParquetFileReader {
  public:
   ParquetFileReader(FileSystem& fileSystem, std::string path, SchemaPtr wanted,

@@ -6,6 +6,7 @@
 #include <parquet/file_reader.h>
 
 #include "formats/parquet/column_conversion.h"
+#include "formats/parquet/legacy_calendar.h"
 #include "formats/parquet/parquet_error.h"
 #include "formats/parquet/parquet_file.h"
 #include "formats/parquet/parquet_input.h"
@@ -42,7 +43,9 @@ class ParquetFileReader::Implementation {
         reader_(openParquet(fileSystem, path_, pool_, options_.batchRows)),
         conversion_{options_.matching, &path_, pool_} {
     reading(path_, [&] {
-      numRows_ = rowsOf(*reader_->parquet_reader()->metadata());
+      const auto metadata = reader_->parquet_reader()->metadata();
+      numRows_ = rowsOf(*metadata);
+      calendar_ = LegacyCalendar::of(*metadata, options_.datetimes, options_.int96, path_);
       mapColumns();
       boundBatches();
     });
@@ -77,7 +80,10 @@ class ParquetFileReader::Implementation {
     // The library gives chosen columns back in the file's order, each once.
     std::sort(chosen.begin(), chosen.end());
     chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
-    for (const int index : chosen) collectLeaves(fields[static_cast<size_t>(index)], &leaves_);
+    for (const int index : chosen) {
+      chosenFields_.push_back(&fields[static_cast<size_t>(index)]);
+      collectLeaves(*chosenFields_.back(), &leaves_);
+    }
     for (int& column : fileColumns_) {
       if (column >= 0)
         column = static_cast<int>(std::lower_bound(chosen.begin(), chosen.end(), column) - chosen.begin());
@@ -126,13 +132,19 @@ class ParquetFileReader::Implementation {
     for (size_t i = 0; i < fileColumns_.size(); ++i) {
       const StructField& field = wanted_->fields()[i];
       if (fileColumns_[i] >= 0) {
-        columns.push_back(conversion_.convert(batch->column(fileColumns_[i]), *field.type, field.name));
+        columns.push_back(conversion_.convert(fileColumn(*batch, fileColumns_[i]), *field.type, field.name));
       } else {
         columns.push_back(checkRead(
             arrow::MakeArrayOfNull(schema_->field(static_cast<int>(i))->type(), rows, pool_), path_));
       }
     }
     return arrow::RecordBatch::Make(schema_, rows, std::move(columns));
+  }
+
+  std::shared_ptr<arrow::Array> fileColumn(const arrow::RecordBatch& batch, int column) const {
+    if (!calendar_) return batch.column(column);
+    return calendar_->rebase(batch.column(column), *chosenFields_[static_cast<size_t>(column)],
+                             *reader_->parquet_reader()->metadata()->schema(), pool_);
   }
 
   bool openNextGroup() {
@@ -163,8 +175,9 @@ class ParquetFileReader::Implementation {
       const int index = findField(arrowFields, field, options_.matching);
       if (index < 0 || !fields[static_cast<size_t>(index)].is_leaf()) continue;
       if (field.type->id() == TypeId::Float || field.type->id() == TypeId::Double) continue;
-      if (auto bounds = boundsOf(group, fields[static_cast<size_t>(index)].column_index))
-        described.columns.emplace(field.name, std::move(*bounds));
+      const int leaf = fields[static_cast<size_t>(index)].column_index;
+      if (calendar_ && calendar_->changes(*group.schema()->Column(leaf))) continue;
+      if (auto bounds = boundsOf(group, leaf)) described.columns.emplace(field.name, std::move(*bounds));
     }
     return described;
   }
@@ -176,8 +189,10 @@ class ParquetFileReader::Implementation {
   arrow::MemoryPool* pool_;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
   ColumnConversion conversion_;
+  std::optional<LegacyCalendar> calendar_;  // nothing: days are what they say
   int64_t numRows_ = 0;
-  std::vector<int> leaves_;  // the file's leaf columns to read
+  std::vector<const parquet::arrow::SchemaField*> chosenFields_;  // of the library's batches, in order
+  std::vector<int> leaves_;                                       // the file's leaf columns to read
   std::vector<int>
       fileColumns_;  // per wanted column: its place in the library's batches, −1 where the file lacks it
   std::unique_ptr<arrow::RecordBatchReader> group_;

@@ -566,6 +566,25 @@ TEST_F(DeltaBatchWriteTest, ANewTableIsClusteredAsTheWriteSays) {
   EXPECT_EQ(delta::clusteringColumns(*log_->update()), (std::vector<std::vector<std::string>>{{"name"}}));
 }
 
+// Delta 4.4's answer to its table builder, which nothing stops before.
+TEST_F(DeltaBatchWriteTest, NoTableIsPartitionedAndClustered) {
+  DeltaWriteOptions options;
+  options.clusterBy = {{"id"}};
+  options.partitionBy = {"name"};
+  EXPECT_EQ(conditionOf([&] {
+              write(SaveMode::Append, {{1, "a"}}, options);
+            }),
+            "DELTA_CLUSTER_BY_WITH_PARTITIONED_BY");
+  TableCreation creation;
+  creation.operation = "CREATE TABLE";
+  creation.clusterBy = {{"id"}};
+  creation.declared = true;
+  EXPECT_EQ(conditionOf([&] {
+              beginDeltaCreation(log_, creation, idAndName(), DeltaWriteOptions::parse({}, {"name"}), {});
+            }),
+            "DELTA_CLUSTER_BY_WITH_PARTITIONED_BY");
+}
+
 // Takes every text for the condition id = 1.
 class IdIsOne final : public delta::ExpressionEvaluator {
  public:

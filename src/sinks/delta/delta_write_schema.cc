@@ -131,6 +131,10 @@ bool DeltaWrite::replacesSchema() const {
 }
 
 void DeltaWrite::settleSchema() {
+  if (!options_.partitionBy.empty() && !options_.clusterBy.empty()) {
+    throw Error("DELTA_CLUSTER_BY_WITH_PARTITIONED_BY",
+                "A table is partitioned or clustered, not both: leave one of the two out.");
+  }
   delta::WriteSchemaOptions rules;
   rules.mergeSchema = options_.mergeSchema;
   rules.streaming = request_.streaming;

@@ -2,16 +2,38 @@
 
 namespace thalweg {
 
-FileColumns FileColumns::make(const SchemaPtr& dataSchema, const std::vector<StructField>& partitionColumns,
+FileColumns FileColumns::make(const SchemaPtr& dataSchema, std::vector<StructField> partitionColumns,
                               bool hasRowIndex) {
   FileColumns columns;
-  std::vector<StructField> fields = dataSchema->fields();
   columns.dataSchema = dataSchema;
-  columns.dataCount = static_cast<int>(fields.size());
-  fields.insert(fields.end(), partitionColumns.begin(), partitionColumns.end());
+  columns.partitionColumns = std::move(partitionColumns);
+  const SchemaPtr partitions = DataType::structOf(columns.partitionColumns);
+  std::vector<StructField> fields;
+  std::vector<bool> placed(columns.partitionColumns.size());
+  const auto addPartition = [&](int partition) {
+    fields.push_back(columns.partitionColumns[static_cast<size_t>(partition)]);
+    columns.sources.push_back({Origin::Folder, partition});
+    placed[static_cast<size_t>(partition)] = true;
+  };
+  for (size_t i = 0; i < dataSchema->fields().size(); ++i) {
+    const StructField& field = dataSchema->fields()[i];
+    const int partition = partitions->fieldIndex(field.name, /*caseSensitive=*/false);
+    if (partition >= 0) {
+      addPartition(partition);
+    } else {
+      fields.push_back(field);
+      columns.sources.push_back({Origin::File, static_cast<int>(i)});
+    }
+  }
+  for (size_t i = 0; i < placed.size(); ++i) {
+    if (!placed[i]) addPartition(static_cast<int>(i));
+  }
   columns.visibleCount = static_cast<int>(fields.size());
   const bool taken = DataType::structOf(fields)->fieldIndex(kFileMetadataColumn, false) >= 0;
-  if (!taken) fields.push_back({std::string(kFileMetadataColumn), fileMetadataType(hasRowIndex), false});
+  if (!taken) {
+    fields.push_back({std::string(kFileMetadataColumn), fileMetadataType(hasRowIndex), false});
+    columns.sources.push_back({Origin::Metadata});
+  }
   columns.schema = DataType::structOf(std::move(fields));
   return columns;
 }

@@ -1,4 +1,4 @@
-// The columns of a file read: the files' own, then partition columns, then the hidden _metadata.
+// The columns of a file read: the files' own and those of their folders, then the hidden _metadata.
 #pragma once
 
 #include <memory>
@@ -13,21 +13,23 @@ inline constexpr std::string_view kFileMetadataColumn = "_metadata";
 
 // Immutable, shared by the splits of a read.
 struct FileColumns {
-  // `dataSchema` without the partition columns. _metadata is left out where the files have a column of that
-  // name.
-  static FileColumns make(const SchemaPtr& dataSchema, const std::vector<StructField>& partitionColumns,
+  enum class Origin { File, Folder, Metadata };
+  // Where a column's values come from: its place in `dataSchema` or among the partition columns.
+  struct Source {
+    Origin origin = Origin::File;
+    int index = 0;
+  };
+
+  // A partition column takes the place of the data column of its name (case counts not), the others come
+  // last. _metadata is left out where there is a column of that name.
+  static FileColumns make(const SchemaPtr& dataSchema, std::vector<StructField> partitionColumns,
                           bool hasRowIndex = false);
-  bool isData(int column) const { return column < dataCount; }
-  bool isPartition(int column) const { return column >= dataCount && column < visibleCount; }
-  const StructField& partition(size_t i) const {
-    return schema->fields()[static_cast<size_t>(dataCount) + i];
-  }
-  size_t partitionCount() const { return static_cast<size_t>(visibleCount - dataCount); }
 
   SchemaPtr schema;
-  SchemaPtr dataSchema;
-  int dataCount = 0;
-  int visibleCount = 0;
+  std::vector<Source> sources;  // of the schema's columns
+  int visibleCount = 0;         // all but _metadata
+  SchemaPtr dataSchema;         // of the files; a column that folders say too is never asked of them
+  std::vector<StructField> partitionColumns;  // in the order of the folders
 };
 
 // struct<file_path, file_name, file_size, file_block_start, file_block_length, file_modification_time>,

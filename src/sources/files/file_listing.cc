@@ -127,6 +127,7 @@ FileRoot FileRoot::make(Location location, const FileListOptions& options,
                         const FileSystemRegistry& registry) {
   FileRoot root;
   root.basePath = location.path;
+  root.recursive = options.recursive;
   if (options.basePath) {
     root.basePath = registry.resolve(*options.basePath).path;
     const std::string prefix = root.basePath == "/" ? "/" : root.basePath + "/";
@@ -145,6 +146,7 @@ std::vector<std::string> FileRoot::partitionFolders(std::string_view filePath) c
   // A pattern matches name by name, so the base's depth says where a file's own folders begin.
   const size_t depth = partsOf(basePath);
   std::vector<std::string> folders;
+  if (recursive) return folders;
   std::string_view folder = parentOf(filePath);
   for (size_t parts = partsOf(filePath); parts > depth + 1; --parts) {
     const std::string_view name = nameOf(folder);

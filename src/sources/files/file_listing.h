@@ -19,8 +19,9 @@ struct ListedFile {
 
 // A folder tree to list: a path or pattern with where partition folders begin.
 struct FileRoot {
-  Location location;     // its path may be a pattern
-  std::string basePath;  // folders behind it are partition folders; as many names as the path or option has
+  Location location;       // its path may be a pattern
+  std::string basePath;    // folders behind it are partition folders; as many names as the path or option has
+  bool recursive = false;  // recursiveFileLookup: no folder says a column
 
   // Throws Error INVALID_OPTION where the option basePath does not lead to the path.
   static FileRoot make(Location location, const FileListOptions& options, const FileSystemRegistry& registry);

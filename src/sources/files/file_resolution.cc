@@ -28,30 +28,32 @@ SchemaPtr inferredSchema(const FileFormatDefinition& format, const ReadDefinitio
               {{"format", shown}});
 }
 
-FileColumns resolveColumns(const FileFormatDefinition& format, const SchemaPtr& declared,
+FileColumns resolveColumns(const FileFormatDefinition& format, const SchemaPtr& schema, SchemaOrigin origin,
                            const std::vector<ListedRoot>& roots, const TimeZone& zone) {
-  PartitionInference inference(declared, zone);
+  const bool isGiven = origin == SchemaOrigin::Given;
+  PartitionInference inference(isGiven ? schema : nullptr, zone);
   for (const ListedRoot& listed : roots) {
     for (const ListedFile& file : listed.files) inference.add(listed.root.partitionFolders(file.path));
   }
-  const std::vector<StructField> partitions = inference.columns();
+  std::vector<StructField> partitions = inference.columns();
+  if (!isGiven) return FileColumns::make(schema, std::move(partitions), format.hasRowIndex);
   const SchemaPtr partitionSchema = DataType::structOf(partitions);
   std::vector<StructField> data;
-  for (const StructField& field : declared->fields()) {
+  for (const StructField& field : schema->fields()) {
     if (partitionSchema->fieldIndex(field.name, false) < 0) data.push_back(field);
   }
-  return FileColumns::make(DataType::structOf(std::move(data)), partitions, format.hasRowIndex);
+  return FileColumns::make(DataType::structOf(std::move(data)), std::move(partitions), format.hasRowIndex);
 }
 
 std::optional<std::vector<std::shared_ptr<arrow::Scalar>>> partitionValuesOf(
     const std::vector<std::string>& folders, const FileColumns& columns, const TimeZone& zone) {
   std::vector<std::shared_ptr<arrow::Scalar>> values;
-  if (columns.partitionCount() == 0) return values;
+  if (columns.partitionColumns.empty()) return values;
   if (folders.empty()) return std::nullopt;
-  bool fits = folders.size() == columns.partitionCount();
+  bool fits = folders.size() == columns.partitionColumns.size();
   for (size_t i = 0; fits && i < folders.size(); ++i) {
     const PartitionValue value = parsePartitionFolder(folders[i]);
-    const StructField& field = columns.partition(i);
+    const StructField& field = columns.partitionColumns[i];
     fits = equalsIgnoreCase(value.name, field.name);
     if (fits) values.push_back(partitionScalar(value, *field.type, zone));
   }

@@ -19,8 +19,13 @@ struct ListedRoot {
 // The schema that the user, or the format, gives the files; null where neither does. Every part nullable.
 SchemaPtr declaredSchema(const FileFormatDefinition& format, const ReadDefinition& read);
 
-// Columns of files below `roots`. `declared` is not null.
-FileColumns resolveColumns(const FileFormatDefinition& format, const SchemaPtr& declared,
+// Who says which columns there are. Where folders say one of them too, their values count, and as in Spark
+// the schema that is given has its type, and it comes last; in the schema that the files say it keeps its
+// place, with the type of the folders' values.
+enum class SchemaOrigin { Given, Found };
+
+// Columns of files below `roots`. `schema` is not null.
+FileColumns resolveColumns(const FileFormatDefinition& format, const SchemaPtr& schema, SchemaOrigin origin,
                            const std::vector<ListedRoot>& roots, const TimeZone& zone);
 
 // The schema that the files themselves say. Throws Error UNABLE_TO_INFER_SCHEMA where they say nothing,

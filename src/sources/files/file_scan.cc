@@ -60,7 +60,8 @@ class FileScanReader final : public BatchReader {
         request_(request),
         pool_(request.memoryPool ? request.memoryPool : arrow::default_memory_pool()) {
     for (const int column : request.columns) {
-      if (scan_->columns.isData(column)) dataColumns_.push_back(column);
+      const FileColumns::Source& source = scan_->columns.sources.at(static_cast<size_t>(column));
+      if (source.origin == FileColumns::Origin::File) dataColumns_.push_back(source.index);
       fields_.push_back(toArrowField(scan_->columns.schema->fields().at(static_cast<size_t>(column))));
     }
     std::sort(dataColumns_.begin(), dataColumns_.end());
@@ -125,7 +126,8 @@ class FileScanReader final : public BatchReader {
     const std::string uri = fileUri(*file().location.fileSystem, file().location.path);
     const std::string& condition = error.condition();
     if (condition == "OPERATION_CANCELED" || condition == "OUT_OF_MEMORY" ||
-        condition.starts_with("UNSUPPORTED_FEATURE") || condition == "INTERNAL_ERROR") {
+        condition.starts_with("UNSUPPORTED_FEATURE") || condition == "INTERNAL_ERROR" ||
+        condition.starts_with("INCONSISTENT_BEHAVIOR_CROSS_VERSION")) {
       throw error;
     }
     if (condition == "PATH_NOT_FOUND") {
@@ -148,12 +150,13 @@ class FileScanReader final : public BatchReader {
     const int64_t rows = data.num_rows();
     arrow::ArrayVector arrays;
     for (const int column : request_.columns) {
-      if (scan_->columns.isData(column)) {
+      const auto [origin, index] = scan_->columns.sources[static_cast<size_t>(column)];
+      if (origin == FileColumns::Origin::File) {
         const auto place =
-            std::lower_bound(dataColumns_.begin(), dataColumns_.end(), column) - dataColumns_.begin();
+            std::lower_bound(dataColumns_.begin(), dataColumns_.end(), index) - dataColumns_.begin();
         arrays.push_back(data.column(static_cast<int>(place)));
-      } else if (scan_->columns.isPartition(column)) {
-        const auto& value = file().partitionValues[static_cast<size_t>(column - scan_->columns.dataCount)];
+      } else if (origin == FileColumns::Origin::Folder) {
+        const auto& value = file().partitionValues[static_cast<size_t>(index)];
         arrays.push_back(constantColumn(*value, rows, pool_));
       } else {
         const DataType& type = *scan_->columns.schema->fields()[static_cast<size_t>(column)].type;

@@ -12,8 +12,9 @@
 namespace thalweg {
 
 // The user's schema, made nullable, without the partition columns; then the partition columns of the folders
-// that are there; then hidden _metadata. Throws Error _LEGACY_ERROR_TEMP_2047 without a path,
-// _LEGACY_ERROR_TEMP_2048 without a schema, PATH_NOT_FOUND where the path (no pattern) does not exist.
+// that are there (with recursiveFileLookup none); then hidden _metadata. Throws Error _LEGACY_ERROR_TEMP_2047
+// without a path, _LEGACY_ERROR_TEMP_2048 without a schema, PATH_NOT_FOUND where the path (no pattern) does
+// not exist.
 StreamSchema fileStreamSchema(const FileFormatDefinition& format, const ReadDefinition& read,
                               const FileSystemRegistry& registry);
 

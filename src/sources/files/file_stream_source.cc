@@ -237,7 +237,7 @@ StreamFiles resolveStream(const FileFormatDefinition& format, const ReadDefiniti
                     " files needs a schema: give one with schema(…). spark.read.load(directory) may find it "
                     "from files that exist.");
   }
-  files.columns = resolveColumns(format, declared, {files.listed}, files.zone);
+  files.columns = resolveColumns(format, declared, SchemaOrigin::Given, {files.listed}, files.zone);
   return files;
 }
 

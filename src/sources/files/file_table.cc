@@ -61,7 +61,7 @@ class FileTable final : public Table {
                 const std::vector<std::shared_ptr<arrow::Scalar>>& values) const {
     return filter.empty() || filter.mayMatch([&](const std::string& column) -> delta::ValueBounds {
       for (size_t i = 0; i < values.size(); ++i) {
-        if (scan_->columns.partition(i).name == column) return delta::boundsOfOne(*values[i]);
+        if (scan_->columns.partitionColumns[i].name == column) return delta::boundsOfOne(*values[i]);
       }
       return {};
     });
@@ -114,9 +114,11 @@ std::shared_ptr<Table> openFileTable(const FileFormatDefinition& format, const R
   }
   checkBases(roots);
   const TimeZone zone = TimeZone::parse(read.options.getOr("timeZone", read.timeZone));
-  SchemaPtr columns = declaredSchema(format, read);
-  if (!columns) columns = inferredSchema(format, read, roots);
-  auto scan = makeScan(format, read, options, resolveColumns(format, columns, roots, zone));
+  const SchemaPtr given = declaredSchema(format, read);
+  auto scan = makeScan(
+      format, read, options,
+      given ? resolveColumns(format, given, SchemaOrigin::Given, roots, zone)
+            : resolveColumns(format, inferredSchema(format, read, roots), SchemaOrigin::Found, roots, zone));
   return std::make_shared<FileTable>(format.name, std::move(scan), std::move(roots), zone);
 }
 

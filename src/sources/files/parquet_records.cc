@@ -23,21 +23,24 @@ class ParquetRecords final : public FileRecords {
     if (!held_.rows) {
       held_ = reader_.next();
       if (!held_.rows) return nullptr;
-      bytes_ += arrow::util::ReferencedBufferSize(*held_.rows).ValueOr(0);
+      rowBytes_ = static_cast<double>(arrow::util::ReferencedBufferSize(*held_.rows).ValueOr(0)) /
+                  static_cast<double>(held_.rows->num_rows());
     }
     firstRow_ = held_.firstRowIndex;
+    bytes_ += rowBytes_ * static_cast<double>(std::min(maxRows, held_.rows->num_rows()));
     if (held_.rows->num_rows() <= maxRows) return std::exchange(held_.rows, nullptr);
     auto part = held_.rows->Slice(0, maxRows);
     held_ = {held_.rows->Slice(maxRows), held_.firstRowIndex + maxRows};
     return part;
   }
-  int64_t bytesTaken() const override { return bytes_; }
+  int64_t bytesTaken() const override { return static_cast<int64_t>(bytes_); }
   int64_t firstRowIndex() const override { return firstRow_; }
 
  private:
   ParquetFileReader reader_;
-  ParquetBatch held_;
-  int64_t bytes_ = 0;
+  ParquetBatch held_;    // what was read and not handed out yet
+  double rowBytes_ = 0;  // of one of its rows
+  double bytes_ = 0;     // of the rows handed out
   int64_t firstRow_ = 0;
 };
 
@@ -56,6 +59,8 @@ delta::OrderedValue boundFor(const std::shared_ptr<arrow::Scalar>& bound, const 
 
 class ParquetRecordFormat final : public RecordFormat {
  public:
+  ParquetRecordFormat(AncientTimes datetimes, AncientTimes int96) : datetimes_(datetimes), int96_(int96) {}
+
   RecordOpener prepare(const RecordRequest& request) const override {
     std::vector<StructField> fields;
     for (const int column : request.columns)
@@ -65,6 +70,8 @@ class ParquetRecordFormat final : public RecordFormat {
     options.matching = ParquetReadOptions::ColumnMatching::IgnoreCase;
     options.batchRows = request.maxBatchRows;
     options.batchBytes = request.maxBatchBytes;
+    options.datetimes = datetimes_;
+    options.int96 = int96_;
     options.memoryPool = request.memoryPool;
     auto filter = std::make_shared<const delta::FileFilter>(*wanted, *wanted, std::vector<std::string>{},
                                                             request.predicates);
@@ -87,6 +94,9 @@ class ParquetRecordFormat final : public RecordFormat {
     return {boundFor(it->second.min, *type), boundFor(it->second.max, *type), it->second.nullCount,
             group.numRows};
   }
+
+  AncientTimes datetimes_;
+  AncientTimes int96_;
 };
 
 // Null where the file may be passed over.
@@ -105,6 +115,17 @@ SchemaPtr footerSchema(const Location& file, bool ignoreCorrupt) {
                 "The schema of the file " + uri + " cannot be read: " + error.text(), {{"path", uri}})
         .withCause(error);
   }
+}
+
+AncientTimes ancientTimesOf(const ReadDefinition& read, const std::string& option) {
+  const auto given = read.options.get(option);
+  const auto mode = given ? given : read.options.get("spark.sql.parquet." + option + "InRead");
+  if (!mode || *mode == "CORRECTED") return AncientTimes::Corrected;
+  if (*mode == "EXCEPTION") return AncientTimes::Exception;
+  if (*mode == "LEGACY") return AncientTimes::Legacy;
+  throw Error(ErrorKind::IllegalArgument, "INVALID_OPTION",
+              "The option '" + option + "' is CORRECTED, EXCEPTION or LEGACY, not '" + *mode + "'.",
+              {{"option", option}});
 }
 
 bool isSet(const ReadDefinition& read, std::string_view option, std::string_view setting) {
@@ -129,9 +150,10 @@ SchemaPtr inferSchema(const ReadDefinition& read, const std::vector<Location>& f
 FileFormatDefinition parquetFileFormat() {
   FileFormatDefinition definition;
   definition.name = "parquet";
-  definition.make = [](const ReadDefinition&, const SchemaPtr& dataSchema) {
+  definition.make = [](const ReadDefinition& read, const SchemaPtr& dataSchema) {
     toArrowSchema(*dataSchema);  // throws for types that cannot be read
-    return std::make_shared<const ParquetRecordFormat>();
+    return std::make_shared<const ParquetRecordFormat>(ancientTimesOf(read, "datetimeRebaseMode"),
+                                                       ancientTimesOf(read, "int96RebaseMode"));
   };
   definition.infer = inferSchema;
   definition.hasRowIndex = true;

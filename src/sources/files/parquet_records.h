@@ -5,9 +5,10 @@
 
 namespace thalweg {
 
-// Options: mergeSchema, also as the setting spark.sql.parquet.mergeSchema under its own name. Throws Error
-// FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER for a file whose schema is asked for in vain,
-// CANNOT_MERGE_SCHEMAS for files whose columns do not go together.
+// Options: mergeSchema, datetimeRebaseMode and int96RebaseMode, also as the settings
+// spark.sql.parquet.mergeSchema, …datetimeRebaseModeInRead and …int96RebaseModeInRead under their own names.
+// Throws Error INVALID_OPTION, FAILED_READ_FILE.CANNOT_READ_FILE_FOOTER for a file whose schema is asked for
+// in vain, CANNOT_MERGE_SCHEMAS for files whose columns do not go together.
 FileFormatDefinition parquetFileFormat();
 
 }  // namespace thalweg

@@ -62,6 +62,96 @@ TEST_F(ParquetSourceTest, TheFirstFileSaysTheColumnsAndFoldersTheRest) {
   EXPECT_EQ(readRows(read->planScan({}), {}).size(), 3U) << "rows without columns are counted";
 }
 
+// Spark 4.2's answers. A column that folders say too has their values; it keeps the place that the files give
+// it, with the type that the folders give it, and comes last where the user gives the schema.
+TEST_F(ParquetSourceTest, AColumnOfFilesAndFolders) {
+  const auto longsOf = [](std::vector<int64_t> values) {
+    arrow::Int64Builder builder;
+    EXPECT_TRUE(builder.AppendValues(values).ok());
+    return *builder.Finish();
+  };
+  const auto write = [&](const std::string& file, const std::string& ddl, const std::vector<int64_t>& row) {
+    const SchemaPtr schema = parseSchemaDdl(ddl);
+    ParquetFileWriter writer(store_->openOutput(folder_.path(file)), file, schema, {});
+    arrow::ArrayVector columns;
+    for (const int64_t value : row) columns.push_back(longsOf({value}));
+    writer.write(*arrow::RecordBatch::Make(toArrowSchema(*schema), 1, columns));
+    writer.close();
+  };
+  write("t/k=1/f.parquet", "id BIGINT, K BIGINT, v BIGINT", {5, 9, 6});
+  const auto found = table("t");
+  EXPECT_EQ(columnsOf(*found), "struct<id:bigint,k:int,v:bigint>");
+  EXPECT_EQ(readRows(found->planScan({}), {0, 1, 2}), Rows{"5 1 6"});
+  EXPECT_EQ(readRows(found->planScan({}), {1}), Rows{"1"});
+  EXPECT_EQ(readRows(found->planScan({}), {2, 0}), Rows{"6 5"});
+  const auto given = table("t", {}, parseSchemaDdl("k STRING, id BIGINT, v BIGINT"));
+  EXPECT_EQ(columnsOf(*given), "struct<id:bigint,v:bigint,k:string>");
+  EXPECT_EQ(readRows(given->planScan({}), {0, 1, 2}), Rows{"5 6 1"});
+
+  write("several/a=1/b=2/c=3/f.parquet", "id BIGINT, b BIGINT, v BIGINT, a BIGINT", {5, 9, 6, 8});
+  const auto several = table("several");
+  EXPECT_EQ(columnsOf(*several), "struct<id:bigint,b:int,v:bigint,a:int,c:int>");
+  EXPECT_EQ(readRows(several->planScan({}), {0, 1, 2, 3, 4}), Rows{"5 2 6 1 3"});
+  EXPECT_EQ(columnsOf(*table("several", {}, parseSchemaDdl("id BIGINT, b INT, v BIGINT, a INT"))),
+            "struct<id:bigint,v:bigint,a:int,b:int,c:int>");
+
+  ReadDefinition stream;
+  stream.paths = {folder_.path("several")};
+  stream.userSchema = parseSchemaDdl("id BIGINT, b INT, v BIGINT, a INT");
+  EXPECT_EQ(fileStreamSchema(parquetFileFormat(), stream, registry_).schema->simpleString().substr(0, 44),
+            "struct<id:bigint,v:bigint,a:int,b:int,c:int,");
+}
+
+// Spark 4.2: with recursiveFileLookup folders say nothing, and files have their own values.
+TEST_F(ParquetSourceTest, FoldersSayNothingWhereTheLookupIsRecursive) {
+  writeLongs("t/k=1/x/a.parquet", 7, 1, "k");
+  const Options options = {{"recursiveFileLookup", "true"}};
+  EXPECT_EQ(columnsOf(*table("t", options)), "struct<k:bigint>");
+  EXPECT_EQ(readRows(table("t", options)->planScan({}), {0}), Rows{"7"});
+  ReadDefinition read;
+  read.paths = {folder_.path("t")};
+  read.options = options;
+  read.userSchema = parseSchemaDdl("k BIGINT");
+  StreamSourceContext context;
+  context.metadataFolder = {store_, folder_.path("checkpoint/sources/0")};
+  const auto source = openFileStream(parquetFileFormat(), read, registry_, context);
+  EXPECT_EQ(source->visibleColumns(), 1);
+  EXPECT_EQ(readRows(source->plan(std::nullopt, *source->latestOffset(std::nullopt, false)), {0}), Rows{"7"});
+}
+
+// A batch read as a whole and handed out in parts counts by its parts: after the first rows, of which the
+// size is not known, batches are as large as asked for.
+TEST_F(ParquetSourceTest, BatchesGrowToTheirSizeAtOnce) {
+  arrow::Int64Builder builder;
+  for (int64_t i = 0; i < 40'000; ++i) ASSERT_TRUE(builder.Append(i).ok());
+  const SchemaPtr schema = parseSchemaDdl("a BIGINT");
+  ParquetFileWriter writer(store_->openOutput(folder_.path("t/a.parquet")), "a.parquet", schema, {});
+  writer.write(*arrow::RecordBatch::Make(toArrowSchema(*schema), 40'000, {*builder.Finish()}));
+  writer.close();
+  ReadRequest request;
+  request.columns = {0};
+  request.maxBatchBytes = 20'000 * 8;
+  const auto reader = table("t")->planScan({}).at(0)->open(request);
+  std::vector<int64_t> sizes;
+  while (const auto batch = reader->next()) sizes.push_back(batch->num_rows());
+  ASSERT_GE(sizes.size(), 2U);
+  EXPECT_EQ(sizes[0], 1024);
+  EXPECT_GT(sizes[1], 10'000);
+  EXPECT_LE(sizes.size(), 5U);
+}
+
+TEST_F(ParquetSourceTest, ModesOfAncientTimesHaveThreeNames) {
+  writeLongs("t/a.parquet", 1, 1);
+  for (const char* name : {"CORRECTED", "EXCEPTION", "LEGACY"})
+    EXPECT_NO_THROW(table("t", {{"datetimeRebaseMode", name}, {"int96RebaseMode", name}}));
+  EXPECT_EQ(conditionOf([&] { table("t", {{"datetimeRebaseMode", "legacy"}}); }), "INVALID_OPTION");
+  const Options setting = {{"spark.sql.parquet.int96RebaseModeInRead", "other"}};
+  EXPECT_EQ(conditionOf([&] { table("t", setting); }), "INVALID_OPTION");
+  Options both = setting;
+  both.set("int96RebaseMode", "LEGACY");
+  EXPECT_NO_THROW(table("t", both)) << "the option counts before the setting";
+}
+
 // Spark 4.2: without the option one file's columns, with it all of them, in the order of the files.
 TEST_F(ParquetSourceTest, SchemasAreMergedWhenAsked) {
   writeLongs("t/1.parquet", 1, 1, "a");

@@ -46,7 +46,7 @@ std::shared_ptr<Table> open(const fs::path& checkpoint, Options options) {
   ReadDefinition read;
   read.paths = {checkpoint.string()};
   read.options = std::move(options);
-  return openStateTable(read, FileSystemRegistry(), configurationOf);
+  return openStateTable(read, FileSystemRegistry(), configurationOf, fs::temp_directory_path().string());
 }
 
 std::vector<json> rowsOf(const Table& table, int64_t maxBatchRows = 4) {

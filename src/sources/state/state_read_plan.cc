@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <numeric>
 
 #include "common/error.h"
@@ -151,7 +150,7 @@ std::unique_ptr<StateFiles> openFiles(const StateReadPlan& plan, const StoreToRe
   StateStoreId id = store.id;
   id.partitionId = partition;
   return openStateFiles(store.logged.provider, plan.fileSystem, id, store.logged.format,
-                        std::filesystem::temp_directory_path().string());
+                        plan.temporaryFolder);
 }
 
 }  // namespace
@@ -167,10 +166,12 @@ std::unique_ptr<StateRows> StateReadPlan::rows(int32_t partition) const {
 }
 
 std::shared_ptr<const StateReadPlan> planStateRead(const Location& checkpoint, StateReadOptions options,
-                                                   const std::map<std::string, std::string>& configuration) {
+                                                   const std::map<std::string, std::string>& configuration,
+                                                   std::string temporaryFolder) {
   auto plan = std::make_shared<StateReadPlan>();
   plan->fileSystem = checkpoint.fileSystem;
   plan->options = std::move(options);
+  plan->temporaryFolder = std::move(temporaryFolder);
   const OperatorToRead from(checkpoint, plan->options.operatorId, configuration);
   const std::string& side = plan->options.joinSide;
   if (side.empty()) {

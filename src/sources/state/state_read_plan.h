@@ -28,6 +28,7 @@ struct StoreToRead {
 struct StateReadPlan {
   std::shared_ptr<FileSystem> fileSystem;
   StateReadOptions options;
+  std::string temporaryFolder;        // of local disk
   StoreToRead store;                  // the rows; of a join's side those by key and index
   std::optional<StoreToRead> counts;  // of a join's side
   StateTableShape shape;
@@ -39,6 +40,7 @@ struct StateReadPlan {
 // `configuration`: what the offset log has for the batch that the options name. Throws as openStateTable
 // does.
 std::shared_ptr<const StateReadPlan> planStateRead(const Location& checkpoint, StateReadOptions options,
-                                                   const std::map<std::string, std::string>& configuration);
+                                                   const std::map<std::string, std::string>& configuration,
+                                                   std::string temporaryFolder);
 
 }  // namespace thalweg

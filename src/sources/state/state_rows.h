@@ -36,9 +36,8 @@ struct StateVersionToRead {
 std::unique_ptr<StateRows> rowsOfVersion(std::unique_ptr<StateFiles> files, StateVersionToRead version);
 
 // One side of a join of two streams: under each key of `counts` ({key} → {number of rows}) the rows that
-// `rows`
-// ({key, index} → row) has by the indices 0 to that number. What only one of the two has is not shown, as
-// Spark does not. Keys are without their index; `indexedKey` is the schema of those that have it.
+// `rows` ({key, index} → row) has by the indices 0 to that number. What only one of the two has is not shown,
+// as Spark does not. Keys are without their index; `indexedKey` is the schema of those that have it.
 std::unique_ptr<StateRows> rowsOfJoinSide(std::unique_ptr<StateFiles> counts,
                                           std::unique_ptr<StateFiles> rows, SchemaPtr indexedKey,
                                           StateVersionToRead version);

@@ -92,11 +92,12 @@ class StateTable : public Table {
 }  // namespace
 
 std::shared_ptr<Table> openStateTable(const ReadDefinition& read, const FileSystemRegistry& files,
-                                      const LoggedConfiguration& configuration) {
+                                      const LoggedConfiguration& configuration, std::string temporaryFolder) {
   const Location checkpoint = checkpointOf(read, files);
   StateReadOptions options = readStateOptions(read.options, checkpoint);
   const auto logged = configuration(checkpoint, options.batchId);
-  return std::make_shared<StateTable>(planStateRead(checkpoint, std::move(options), logged));
+  return std::make_shared<StateTable>(
+      planStateRead(checkpoint, std::move(options), logged, std::move(temporaryFolder)));
 }
 
 }  // namespace thalweg

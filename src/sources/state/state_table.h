@@ -27,9 +27,10 @@ using LoggedConfiguration =
 //   batch_id long, change_type string (update, delete), key, value (null where deleted), partition_id.
 // Throws Spark's STDS_* conditions where options are wrong or the checkpoint does not have it, and Error
 // UNSUPPORTED_FEATURE for options of operators that are not built (stateVarName, readRegisteredTimers,
-// flattenCollectionTypes) and stores with column families. Reading throws as state/state_files.h does.
+// flattenCollectionTypes) and stores with column families. Reading throws as state/state_files.h does;
+// snapshots are unpacked below `temporaryFolder`, of local disk.
 std::shared_ptr<Table> openStateTable(const ReadDefinition& read, const FileSystemRegistry& files,
-                                      const LoggedConfiguration& configuration);
+                                      const LoggedConfiguration& configuration, std::string temporaryFolder);
 
 // format("state-metadata"): a row for each store of each operator.
 std::shared_ptr<Table> openStateMetadataTable(const ReadDefinition& read, const FileSystemRegistry& files);

@@ -23,12 +23,14 @@ ReadDefinition definitionOf(const char* fixture, Options options = {}) {
   return read;
 }
 
-std::shared_ptr<Table> openState(const char* fixture, const char* provider, Options options = {}) {
+std::shared_ptr<Table> openState(const char* fixture, const char* provider, Options options = {},
+                                 const std::string& temporaryFolder = fs::temp_directory_path().string()) {
   const auto configuration = [provider](const Location&, int64_t) {
     return std::map<std::string, std::string>{{"spark.sql.streaming.stateStore.providerClass", provider},
                                               {"spark.sql.streaming.stateStore.compression.codec", "lz4"}};
   };
-  return openStateTable(definitionOf(fixture, std::move(options)), FileSystemRegistry(), configuration);
+  return openStateTable(definitionOf(fixture, std::move(options)), FileSystemRegistry(), configuration,
+                        temporaryFolder);
 }
 
 std::shared_ptr<arrow::Table> readAll(const Table& table) {
@@ -64,6 +66,11 @@ TEST_F(StateTableTest, RowsAndSchemaAreThoseThatSparkShows) {
   const auto join =
       openState("join-inner-hdfs", kHdfs, {{"storeName", "left-keyWithIndexToValue"}, {"batchId", "4"}});
   EXPECT_EQ(readAll(*join)->num_rows(), 36);
+}
+
+TEST_F(StateTableTest, SnapshotsAreUnpackedInTheFolderThatIsGiven) {
+  const auto table = openState("session-window-rocksdb", kRocksDb, {}, "/dev/null");
+  EXPECT_EQ(conditionOf([&] { readAll(*table); }), "STORAGE_FAILURE");
 }
 
 TEST_F(StateTableTest, EachPartitionIsASplitWithItsNumber) {
