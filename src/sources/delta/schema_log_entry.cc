@@ -169,7 +169,8 @@ StreamedMetadata SchemaLogEntry::over(const StreamedMetadata& table) const {
   read.schema = parseStruct(dataSchemaJson);
   read.metadata.schemaString = dataSchemaJson;
   read.metadata.partitionColumns.clear();
-  for (const StructField& field : parseStruct(partitionSchemaJson)->fields())
+  const SchemaPtr partitionSchema = parseStruct(partitionSchemaJson);
+  for (const StructField& field : partitionSchema->fields())
     read.metadata.partitionColumns.push_back(field.name);
   if (configuration) read.metadata.configuration = *configuration;
   if (protocol) read.protocol = *protocol;
