@@ -171,9 +171,9 @@ std::vector<ColumnPredicate> equals(const PartitionValues& partition, const delt
   const SchemaPtr schema = metadata.schema();
   for (const auto& [name, text] : partition) {
     const auto& columns = metadata.partitionColumns;
-    const bool partitions = std::any_of(columns.begin(), columns.end(), [&](const std::string& column) {
-      return equalsIgnoreCase(column, name);
-    });
+    const bool partitions =
+        std::any_of(columns.begin(), columns.end(),
+                    [&column = name](const std::string& one) { return equalsIgnoreCase(one, column); });
     if (!partitions) {
       throw Error(
           "DELTA_NON_PARTITION_COLUMN_REFERENCE",
