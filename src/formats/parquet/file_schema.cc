@@ -4,6 +4,8 @@
 #include <parquet/file_reader.h>
 #include <nlohmann/json.hpp>
 
+#include "common/error.h"
+
 #include "formats/parquet/parquet_error.h"
 #include "formats/parquet/parquet_file.h"
 #include "formats/parquet/parquet_input.h"
@@ -22,11 +24,58 @@ std::optional<SchemaPtr> sparkSchemaOf(const parquet::FileMetaData& metadata) {
 
 DataTypePtr sparkTypeOf(const parquet::arrow::SchemaField& field, const parquet::SchemaDescriptor& schema);
 
+const parquet::TimestampLogicalType* timestampOf(const parquet::ColumnDescriptor& leaf) {
+  return dynamic_cast<const parquet::TimestampLogicalType*>(leaf.logical_type().get());
+}
+
+bool isNanos(const parquet::ColumnDescriptor& leaf) {
+  const auto* timestamp = timestampOf(leaf);
+  return timestamp && timestamp->time_unit() == parquet::LogicalType::TimeUnit::NANOS;
+}
+
+bool isInstant(const parquet::ColumnDescriptor& leaf) {
+  const auto* timestamp = timestampOf(leaf);
+  return timestamp && timestamp->is_adjusted_to_utc();
+}
+
+// As Spark names a type that it does not read.
+Error illegalType(const parquet::ColumnDescriptor& leaf) {
+  const std::string shown = parquet::TypeToString(leaf.physical_type()) + " (TIMESTAMP(NANOS," +
+                            (isInstant(leaf) ? "true" : "false") + "))";
+  return Error("PARQUET_TYPE_ILLEGAL",
+               fmt::format("The Parquet column {} has timestamps in nanoseconds, {}, finer than a TIMESTAMP: "
+                           "give a schema that has it as BIGINT.",
+                           leaf.path()->ToDotString(), shown),
+               {{"parquetType", shown}});
+}
+
+// Of what the file has without saying what it means.
+DataTypePtr plainType(const parquet::ColumnDescriptor& leaf) {
+  switch (leaf.physical_type()) {
+    case parquet::Type::BOOLEAN:
+      return booleanType();
+    case parquet::Type::INT32:
+      return intType();
+    case parquet::Type::INT64:
+      return longType();
+    case parquet::Type::FLOAT:
+      return floatType();
+    case parquet::Type::DOUBLE:
+      return doubleType();
+    default:
+      return binaryType();
+  }
+}
+
 // Spark's converter of Parquet's primitive types. What a writer's own notes (ARROW:schema) make of them does
 // not count.
 DataTypePtr sparkLeafType(const arrow::DataType& type, const parquet::ColumnDescriptor& leaf) {
   if (leaf.physical_type() == parquet::Type::INT96) return timestampType();
+  if (isNanos(leaf)) throw illegalType(leaf);
   switch (type.id()) {
+    case arrow::Type::NA:
+    case arrow::Type::DURATION:
+      return plainType(leaf);
     case arrow::Type::UINT8:
       return shortType();
     case arrow::Type::UINT16:

@@ -113,13 +113,13 @@ std::shared_ptr<Table> openFileTable(const FileFormatDefinition& format, const R
     roots.push_back(std::move(listed));
   }
   checkBases(roots);
-  const TimeZone zone = TimeZone::parse(read.options.getOr("timeZone", read.timeZone));
+  const FolderRules rules = folderRulesOf(read);
   const SchemaPtr given = declaredSchema(format, read);
   auto scan = makeScan(
       format, read, options,
-      given ? resolveColumns(format, given, SchemaOrigin::Given, roots, zone)
-            : resolveColumns(format, inferredSchema(format, read, roots), SchemaOrigin::Found, roots, zone));
-  return std::make_shared<FileTable>(format.name, std::move(scan), std::move(roots), zone);
+      given ? resolveColumns(format, given, SchemaOrigin::Given, roots, rules)
+            : resolveColumns(format, inferredSchema(format, read, roots), SchemaOrigin::Found, roots, rules));
+  return std::make_shared<FileTable>(format.name, std::move(scan), std::move(roots), rules.zone);
 }
 
 }  // namespace thalweg
