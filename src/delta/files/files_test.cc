@@ -233,6 +233,16 @@ TEST(SchemaEnforcement, FollowsDeltasRules) {
               newTableSchema(*DataType::structOf({{"a", voidType()}}), {}, {.streaming = true});
             }),
             "DELTA_NULL_SCHEMA_IN_STREAMING_WRITE");
+  // Delta 4.4.
+  for (const char* column :
+       {"a STRUCT<>", "a STRUCT<x: INT, c: STRUCT<>>", "a ARRAY<STRUCT<>>", "a MAP<INT, STRUCT<>>"}) {
+    const SchemaPtr schema = parseSchemaDdl(column);
+    const std::string expected = "DELTA_CANNOT_WRITE_EMPTY_SCHEMA.STRUCT_NO_FIELDS";
+    EXPECT_EQ(conditionOf([&] { newTableSchema(*schema, {}, {}); }), expected) << column;
+    EXPECT_EQ(conditionOf([&] { planWriteSchema(*parseSchemaDdl("b INT"), *schema, {.mergeSchema = true}); }),
+              expected)
+        << column;
+  }
 }
 
 TEST(SchemaEnforcement, NoNameStandsTwiceInOnePlaceAtAnyDepth) {

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "common/error.h"
-
 #include "formats/parquet/parquet_error.h"
 #include "formats/parquet/parquet_file.h"
 #include "formats/parquet/parquet_input.h"

@@ -243,6 +243,17 @@ TEST_F(ParquetSourceTest, AStreamOfColumnsThatDifferInCaseOnlyIsRefusedAtItsStar
             "COLUMN_ALREADY_EXISTS");
 }
 
+// Spark 4.2: files where the partition folders begin are no part of the read, others cannot be told from it.
+TEST_F(ParquetSourceTest, FilesBesidePartitionFolders) {
+  writeLongs("t/v=1/f.parquet", 7, 1);
+  writeLongs("t/f.parquet", 8, 1);
+  EXPECT_EQ(readRows(table("t")->planScan({}), {0, 1}), Rows{"7 1"});
+  writeLongs("t/v=2/deeper/f.parquet", 9, 1);
+  EXPECT_EQ(readRows(table("t")->planScan({}), {0, 1}), (Rows{"7 1", "9 2"}));
+  writeLongs("t/x/f.parquet", 10, 1);
+  EXPECT_EQ(conditionOf([&] { table("t"); }), "CONFLICTING_DIRECTORY_STRUCTURES");
+}
+
 TEST_F(ParquetSourceTest, FoldersOfOtherSpellingsAreOneColumn) {
   writeLongs("t/P=1/f.parquet", 7, 1);
   writeLongs("t/p=2/f.parquet", 8, 1);
