@@ -384,6 +384,7 @@ constexpr ErrorCondition kConditions[] = {
     {"UNSUPPORTED_GROUPING_EXPRESSION", "42K0E", Analysis},
     {"UNSUPPORTED_OVERWRITE", "42902", Analysis},
     {"UNSUPPORTED_TABLE_CHANGE", "0A000", Spark},
+    {"UNSUPPORTED_TIME_TYPE", "0A000", Analysis},
     {"VIEW_EXCEED_MAX_NESTED_DEPTH", "54K00", Analysis},
     {"VIEW_WRITE_NOT_ALLOWED", "42809", Analysis},
     {"WRITE_STREAM_NOT_ALLOWED", "42601", Analysis},

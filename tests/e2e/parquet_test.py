@@ -73,6 +73,16 @@ def batches(url, folder):
     spark.conf.set("spark.sql.caseSensitive", "true")
     assert rows(cased()) == [(1, 2)] and rows(cased().select("a")) == [(2,)]
     spark.conf.unset("spark.sql.caseSensitive")
+    stamps = pyarrow.table({"t": pyarrow.array([1500], pyarrow.timestamp("ns")), "u": pyarrow.array([1500], pyarrow.timestamp("us"))})
+    parquet.write_table(stamps, f"{folder}/stamps.parquet")
+    assert condition(lambda: spark.read.parquet(f"{folder}/stamps.parquet").schema) == "PARQUET_TYPE_ILLEGAL"
+    settings = {"spark.sql.legacy.parquet.nanosAsLong": "true", "spark.sql.parquet.inferTimestampNTZ.enabled": "false"}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    assert spark.read.parquet(f"{folder}/stamps.parquet").schema.simpleString() == "struct<t:bigint,u:timestamp>"
+    assert rows(spark.read.parquet(f"{folder}/stamps.parquet").select("t")) == [(1500,)]
+    for name in settings:
+        spark.conf.unset(name)
     spark.sql("SELECT 1 id, '1e5' v UNION ALL SELECT 2, '2'").write.partitionBy("v").parquet(f"{folder}/numbers")
     assert spark.read.parquet(f"{folder}/numbers").schema.simpleString() == "struct<id:int,v:decimal(10,0)>"
     spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")

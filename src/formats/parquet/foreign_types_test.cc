@@ -47,9 +47,9 @@ class ForeignTypesTest : public testing::Test {
         arrow::MakeArrayFromScalar(arrow::Decimal128Scalar(arrow::Decimal128(unscaled), type), 1)));
   }
 
-  std::string schema() {
+  std::string schema(const ParquetSchemaRules& rules = {}) {
     try {
-      return readParquetSchema(*store_, kFile)->fields().at(0).type->simpleString();
+      return readParquetSchema(*store_, kFile, rules)->fields().at(0).type->simpleString();
     } catch (const Error& error) {
       return error.condition();
     }
@@ -92,6 +92,7 @@ TEST_F(ForeignTypesTest, NanosecondsAreNumbersOrNothing) {
        {arrow::timestamp(arrow::TimeUnit::NANO), arrow::timestamp(arrow::TimeUnit::NANO, "UTC")}) {
     writeLong(type, 1500);
     EXPECT_EQ(schema(), "PARQUET_TYPE_ILLEGAL");
+    EXPECT_EQ(schema({.nanosAsLong = true}), "bigint");
     EXPECT_EQ(readAs("TIMESTAMP"), kMismatch);
     EXPECT_EQ(readAs("TIMESTAMP_NTZ"), kMismatch);
     EXPECT_EQ(readAs("BIGINT"), "1500");
@@ -103,6 +104,7 @@ TEST_F(ForeignTypesTest, TimestampsAreOfAnyZoneOrTheFilesNumbers) {
     for (const bool millis : {true, false}) {
       writeLong(arrow::timestamp(millis ? arrow::TimeUnit::MILLI : arrow::TimeUnit::MICRO, zone), 1500);
       EXPECT_EQ(schema(), *zone ? "timestamp" : "timestamp_ntz");
+      EXPECT_EQ(schema({.timestampNtz = false}), "timestamp");
       EXPECT_EQ(readAs("BIGINT"), "1500");
       const std::string shown = millis ? "1970-01-01 00:00:01.500000" : "1970-01-01 00:00:00.001500";
       EXPECT_EQ(readAs("TIMESTAMP"), shown + "Z");
@@ -169,11 +171,21 @@ TEST_F(ForeignTypesTest, Integers) {
 }
 
 TEST_F(ForeignTypesTest, TimesOfDayAreNumbersWhereAsked) {
+  writeLong(arrow::time64(arrow::TimeUnit::NANO), 1500);
+  EXPECT_EQ(schema(), "PARQUET_TYPE_ILLEGAL");
   writeLong(arrow::time64(arrow::TimeUnit::MICRO), 1500);
+  EXPECT_EQ(schema(), "UNSUPPORTED_TIME_TYPE");
   EXPECT_EQ(readAs("BIGINT"), "1500");
   writeInt(arrow::time32(arrow::TimeUnit::MILLI), 1500);
+  EXPECT_EQ(schema(), "PARQUET_TYPE_ILLEGAL");
   EXPECT_EQ(readAs("INT"), "1500");
   EXPECT_EQ(readAs("BIGINT"), "1500");
+}
+
+TEST_F(ForeignTypesTest, HalfFloatsAreOfNoType) {
+  write(valueOrThrow(arrow::MakeArrayOfNull(arrow::float16(), 1)));
+  EXPECT_EQ(schema(), "PARQUET_TYPE_ILLEGAL");
+  EXPECT_EQ(readAs("FLOAT"), kMismatch);
 }
 
 }  // namespace

@@ -31,12 +31,19 @@ std::optional<int32_t> parquetFieldId(const StructField& field);
 std::shared_ptr<arrow::Table> readParquetTable(FileSystem& fileSystem, const std::string& path,
                                                const std::vector<std::string>& columns = {});
 
+// What the types of a file are, where Spark has settings for it.
+struct ParquetSchemaRules {
+  bool nanosAsLong = false;  // spark.sql.legacy.parquet.nanosAsLong: timestamps in nanoseconds are BIGINT
+  bool timestampNtz = true;  // spark.sql.parquet.inferTimestampNTZ.enabled; false: all are TIMESTAMP
+};
+
 // The Spark schema of a file: from Spark's own row metadata where the file has it, else from the Parquet
 // types, all of it nullable (INT96 is a timestamp, unsigned integers are the next larger type; what has no
 // meaning in the file is a plain number: columns of nothing but nulls, durations). Throws Error
-// PARQUET_TYPE_ILLEGAL for nanoseconds, UNSUPPORTED_DATATYPE for other types that Spark has no equal of, and
-// as readParquetTable.
-SchemaPtr readParquetSchema(FileSystem& fileSystem, const std::string& path);
+// PARQUET_TYPE_ILLEGAL for nanoseconds and half floats, UNSUPPORTED_TIME_TYPE for times of day,
+// UNSUPPORTED_DATATYPE for other types that Spark has no equal of, and as readParquetTable.
+SchemaPtr readParquetSchema(FileSystem& fileSystem, const std::string& path,
+                            const ParquetSchemaRules& rules = {});
 
 // What a row group's statistics say of one column. Null scalars where the file says nothing.
 struct ParquetColumnBounds {

@@ -104,9 +104,9 @@ class ParquetRecordFormat final : public RecordFormat {
 };
 
 // Null where the file may be passed over.
-SchemaPtr footerSchema(const Location& file, bool ignoreCorrupt) {
+SchemaPtr footerSchema(const Location& file, const ParquetSchemaRules& rules, bool ignoreCorrupt) {
   try {
-    return readParquetSchema(*file.fileSystem, file.path);
+    return readParquetSchema(*file.fileSystem, file.path, rules);
   } catch (const Error& error) {
     const std::string& condition = error.condition();
     if (!condition.starts_with("FAILED_READ_FILE") && !condition.starts_with("INVALID_SCHEMA")) throw;
@@ -144,9 +144,13 @@ bool isCaseSensitive(const ReadDefinition& read) {
 SchemaPtr inferSchema(const ReadDefinition& read, const std::vector<Location>& files) {
   const bool merge = isSet(read, "mergeSchema", "spark.sql.parquet.mergeSchema");
   const bool ignoreCorrupt = isSet(read, "ignoreCorruptFiles", "spark.sql.files.ignoreCorruptFiles");
+  ParquetSchemaRules rules;
+  rules.nanosAsLong = read.options.getBool("spark.sql.legacy.parquet.nanosAsLong", rules.nanosAsLong);
+  rules.timestampNtz =
+      read.options.getBool("spark.sql.parquet.inferTimestampNTZ.enabled", rules.timestampNtz);
   SchemaPtr merged;
   for (const Location& file : files) {
-    const SchemaPtr schema = footerSchema(file, ignoreCorrupt);
+    const SchemaPtr schema = footerSchema(file, rules, ignoreCorrupt);
     if (!merge) return schema;
     if (schema) merged = merged ? mergedSchema(merged, schema, isCaseSensitive(read)) : schema;
   }
