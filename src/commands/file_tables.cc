@@ -20,7 +20,9 @@ void takeFileReadSettings(const SettingLookup& setting, Options* options) {
   take(setting,
        {"spark.sql.parquet.mergeSchema", "spark.sql.parquet.datetimeRebaseModeInRead",
         "spark.sql.parquet.int96RebaseModeInRead", "spark.sql.files.ignoreCorruptFiles",
-        "spark.sql.files.ignoreMissingFiles"},
+        "spark.sql.files.ignoreMissingFiles", "spark.sql.caseSensitive",
+        "spark.sql.sources.partitionColumnTypeInference.enabled", "spark.sql.legacy.parquet.nanosAsLong",
+        "spark.sql.parquet.inferTimestampNTZ.enabled"},
        options);
 }
 

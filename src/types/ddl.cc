@@ -160,7 +160,10 @@ class DdlParser {
   }
 
   DataTypePtr parseType(int depth) {
-    if (depth > kMaxDepth) throw syntaxError();
+    if (depth > kMaxDepth) {
+      throw Error("TOO_DEEPLY_NESTED", "The schema text nests types deeper than " + std::to_string(kMaxDepth) +
+                                           " levels: types have at most as many.");
+    }
     const std::string name = toLowerAscii(parseName());
     if (name == "array") {
       expectSymbol('<');
@@ -291,7 +294,8 @@ DataTypePtr wholeTypeOf(std::string_view text) {
   try {
     return parseSchemaType(text);
   } catch (const Error& error) {
-    if (error.condition() == "UNSUPPORTED_CHAR_OR_VARCHAR_AS_STRING") throw;
+    const std::string& condition = error.condition();
+    if (condition == "UNSUPPORTED_CHAR_OR_VARCHAR_AS_STRING" || condition == "TOO_DEEPLY_NESTED") throw;
     return nullptr;
   }
 }

@@ -11,8 +11,8 @@ namespace thalweg {
 
 struct StringBound;
 
-// One type: "bigint", "array<struct<a: int>>", "decimal(10, 2)", "timestamp_ltz". Throws Error PARSE_SYNTAX_ERROR or
-// UNSUPPORTED_DATATYPE; depth is bounded.
+// One type: "bigint", "array<struct<a: int>>", "decimal(10, 2)", "timestamp_ltz". Throws Error PARSE_SYNTAX_ERROR,
+// UNSUPPORTED_DATATYPE, or TOO_DEEPLY_NESTED above 200 levels.
 DataTypePtr parseTypeDdl(std::string_view text);
 
 // The type that `text` begins with; *length is set to the bytes it took. For parsers of larger texts (CAST(x

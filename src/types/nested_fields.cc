@@ -1,7 +1,10 @@
 #include "types/nested_fields.h"
 
+#include <set>
 #include <utility>
 #include <vector>
+
+#include "common/options.h"
 
 namespace thalweg {
 
@@ -23,6 +26,27 @@ DataTypePtr withEachField(const DataTypePtr& type, const std::function<void(Stru
     }
     default:
       return type;
+  }
+}
+
+std::optional<std::string> repeatedName(const DataType& type, bool caseSensitive) {
+  switch (type.id()) {
+    case TypeId::Array:
+      return repeatedName(*type.element(), caseSensitive);
+    case TypeId::Map: {
+      auto name = repeatedName(*type.key(), caseSensitive);
+      return name ? name : repeatedName(*type.value(), caseSensitive);
+    }
+    case TypeId::Struct: {
+      std::set<std::string> seen;
+      for (const StructField& field : type.fields()) {
+        if (!seen.insert(caseSensitive ? field.name : toLowerAscii(field.name)).second) return field.name;
+        if (auto name = repeatedName(*field.type, caseSensitive)) return name;
+      }
+      return std::nullopt;
+    }
+    default:
+      return std::nullopt;
   }
 }
 

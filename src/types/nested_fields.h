@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <optional>
+#include <string>
 
 #include "types/data_type.h"
 
@@ -9,5 +11,8 @@ namespace thalweg {
 
 // The type with every field in it as `change` leaves it, outer ones first.
 DataTypePtr withEachField(const DataTypePtr& type, const std::function<void(StructField* field)>& change);
+
+// A name that the type, or a struct in it, has twice; as the second of the two is spelled.
+std::optional<std::string> repeatedName(const DataType& type, bool caseSensitive);
 
 }  // namespace thalweg

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 
+import pyarrow
 import pyarrow.parquet as parquet
 
 from harness import FORK, Server, SparkSession, condition, in_child
@@ -65,6 +66,32 @@ def batches(url, folder):
     assert given.schema.simpleString() == "struct<id:int,v:string,k:int>" and rows(given) == [(1, "x", 1)]
     spark.sql(f"CREATE TABLE both USING parquet LOCATION '{folder}/both'")
     assert rows(spark.table("both")) == [(1, 1, "x")] and spark.table("both").columns == ["id", "k", "v"]
+    parquet.write_table(pyarrow.table({"A": [1], "a": [2]}), f"{folder}/case.parquet")
+    cased = lambda: spark.read.parquet(f"{folder}/case.parquet")  # noqa: E731
+    assert condition(lambda: cased().collect()) == "COLUMN_ALREADY_EXISTS"
+    assert condition(spark.read.schema("a LONG").parquet(f"{folder}/case.parquet").collect) == "FAILED_READ_FILE.NO_HINT"
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    assert rows(cased()) == [(1, 2)] and rows(cased().select("a")) == [(2,)]
+    spark.conf.unset("spark.sql.caseSensitive")
+    stamps = pyarrow.table({"t": pyarrow.array([1500], pyarrow.timestamp("ns")), "u": pyarrow.array([1500], pyarrow.timestamp("us"))})
+    parquet.write_table(stamps, f"{folder}/stamps.parquet")
+    assert condition(lambda: spark.read.parquet(f"{folder}/stamps.parquet").schema) == "PARQUET_TYPE_ILLEGAL"
+    settings = {"spark.sql.legacy.parquet.nanosAsLong": "true", "spark.sql.parquet.inferTimestampNTZ.enabled": "false"}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    assert spark.read.parquet(f"{folder}/stamps.parquet").schema.simpleString() == "struct<t:bigint,u:timestamp>"
+    assert rows(spark.read.parquet(f"{folder}/stamps.parquet").select("t")) == [(1500,)]
+    for name in settings:
+        spark.conf.unset(name)
+    spark.sql("SELECT 1 id, '1e5' v UNION ALL SELECT 2, '2'").write.partitionBy("v").parquet(f"{folder}/numbers")
+    assert spark.read.parquet(f"{folder}/numbers").schema.simpleString() == "struct<id:int,v:decimal(10,0)>"
+    spark.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
+    assert rows(spark.read.parquet(f"{folder}/numbers")) == [(1, "1e5"), (2, "2")]
+    spark.conf.unset("spark.sql.sources.partitionColumnTypeInference.enabled")
+    for kind in ("parquet", "delta"):
+        spark.sql("SELECT 1 id, X'FF41' b").write.format(kind).partitionBy("b").save(f"{folder}/bytes-{kind}")
+        assert "b=\ufffdA" in os.listdir(f"{folder}/bytes-{kind}"), kind
+        assert spark.read.format(kind).load(f"{folder}/bytes-{kind}").selectExpr("CAST(b AS STRING)").first().b == "\ufffdA", kind
     legacy = os.path.join(os.path.dirname(__file__), "../../src/formats/testdata/legacy_calendar")
     ancient = f"{folder}/ancient.parquet"
     shutil.copy(f"{legacy}/no_version.parquet", ancient)

@@ -71,6 +71,22 @@ TEST(PartitionValues, HaveTheProtocolsTexts) {
                                                         {"x y", stringType()}}) {
     EXPECT_EQ(text(parsePartitionValue(value, *type, "c", TimeZone()), type), value);
   }
+  // Spark 4.2 with Delta 4.4, in the log and in the folder's name.
+  for (const auto& [bytes, shown] :
+       std::vector<std::pair<std::string, std::string>>{{"\xc3\xa9", "\xc3\xa9"},
+                                                        {"\xff"
+                                                         "A",
+                                                         "\xef\xbf\xbd"
+                                                         "A"},
+                                                        {"\xe2\x82"
+                                                         "A\xff",
+                                                         "\xef\xbf\xbd"
+                                                         "A\xef\xbf\xbd"},
+                                                        {"\xed\xa0\x80", "\xef\xbf\xbd"},
+                                                        {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"}}) {
+    EXPECT_EQ(text(parsePartitionValue(bytes, *binaryType(), "c", TimeZone()), binaryType()), shown);
+    EXPECT_EQ(text(parsePartitionValue(bytes, *stringType(), "c", TimeZone()), stringType()), shown);
+  }
   EXPECT_FALSE(parsePartitionValue(std::nullopt, *intType(), "c", TimeZone())->is_valid);
   // What stood in the log before the types of these columns were widened.
   EXPECT_EQ(canonicalPartitionValues(
@@ -217,6 +233,16 @@ TEST(SchemaEnforcement, FollowsDeltasRules) {
               newTableSchema(*DataType::structOf({{"a", voidType()}}), {}, {.streaming = true});
             }),
             "DELTA_NULL_SCHEMA_IN_STREAMING_WRITE");
+  // Delta 4.4.
+  for (const char* column :
+       {"a STRUCT<>", "a STRUCT<x: INT, c: STRUCT<>>", "a ARRAY<STRUCT<>>", "a MAP<INT, STRUCT<>>"}) {
+    const SchemaPtr schema = parseSchemaDdl(column);
+    const std::string expected = "DELTA_CANNOT_WRITE_EMPTY_SCHEMA.STRUCT_NO_FIELDS";
+    EXPECT_EQ(conditionOf([&] { newTableSchema(*schema, {}, {}); }), expected) << column;
+    EXPECT_EQ(conditionOf([&] { planWriteSchema(*parseSchemaDdl("b INT"), *schema, {.mergeSchema = true}); }),
+              expected)
+        << column;
+  }
 }
 
 TEST(SchemaEnforcement, NoNameStandsTwiceInOnePlaceAtAnyDepth) {

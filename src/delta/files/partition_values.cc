@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "delta/files/value_text.h"
+#include "formats/json/json_reader.h"
 #include "storage/partition_folders.h"
 #include "types/arrow_result.h"
 #include "types/arrow_types.h"
@@ -138,7 +139,10 @@ std::optional<std::string> partitionValueText(const arrow::Array& array, int64_t
     case TypeId::Binary: {
       const std::string_view value = static_cast<const arrow::BinaryArray&>(array).GetView(row);
       if (value.empty()) return std::nullopt;
-      return std::string(value);
+      // Java's text of the bytes, as Spark's writers have it: neither a log nor a folder holds any others.
+      std::string text;
+      decodeLikeJava(value, &text);
+      return text;
     }
     case TypeId::Date:
       return orRefuse(dateText(valueAt<arrow::Date32Array>(array, row)), type);

@@ -15,7 +15,8 @@
 
 namespace thalweg::delta {
 
-// The protocol's text of one value; null for null and for the empty string. Throws unsupported() for types
+// The protocol's text of one value; null for null and for the empty string. Bytes that are not UTF-8 become
+// U+FFFD, as in Spark: such values cannot be had back. Throws unsupported() for types
 // that cannot partition a table (nested ones, intervals).
 std::optional<std::string> partitionValueText(const arrow::Array& array, int64_t row, const DataType& type);
 

@@ -39,7 +39,7 @@ struct WriteSchemaPlan {
 // Throws Error DELTA_METADATA_MISMATCH for columns the table lacks, DELTA_FAILED_TO_MERGE_FIELDS for types
 // that cannot be stored, DELTA_NOT_NULL_CONSTRAINT_VIOLATED for a missing NOT NULL column,
 // DELTA_DUPLICATE_COLUMNS_FOUND, DELTA_INVALID_CHARACTERS_IN_COLUMN_NAMES,
-// DELTA_NULL_SCHEMA_IN_STREAMING_WRITE.
+// DELTA_NULL_SCHEMA_IN_STREAMING_WRITE, DELTA_CANNOT_WRITE_EMPTY_SCHEMA.STRUCT_NO_FIELDS.
 WriteSchemaPlan planWriteSchema(const Schema& table, const Schema& data, const WriteSchemaOptions& options);
 
 // The schema of a new table made from rows: every column nullable, names checked. Same errors.

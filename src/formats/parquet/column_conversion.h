@@ -11,14 +11,17 @@
 
 namespace thalweg {
 
-// The position among `fields` of the field that is meant by `wanted`, −1 where there is none.
+// The position among `fields` of the field that is meant by `wanted`, −1 where there is none. Throws Error
+// FAILED_READ_FILE.NO_HINT naming the file where names ignore case and several are meant.
 int findField(const std::vector<std::shared_ptr<arrow::Field>>& fields, const StructField& wanted,
-              ParquetReadOptions::ColumnMatching matching);
+              ParquetReadOptions::ColumnMatching matching, const std::string& path);
 
 struct ColumnConversion {
   ParquetReadOptions::ColumnMatching matching = ParquetReadOptions::ColumnMatching::ExactName;
   const std::string* path = nullptr;  // of the file, for errors
   arrow::MemoryPool* memoryPool = nullptr;
+  // The file has 96-bit timestamps, which Arrow's types do not tell from others: none are given as numbers.
+  bool hasInt96 = false;
 
   // `column` names the column in errors. Struct members are matched like columns, missing ones are null.
   std::shared_ptr<arrow::Array> convert(const std::shared_ptr<arrow::Array>& array, const DataType& wanted,
@@ -33,6 +36,11 @@ struct ColumnConversion {
                                             const std::string& column) const;
   std::shared_ptr<arrow::Array> convertMap(const arrow::Array& array, const DataType& wanted,
                                            const std::string& column) const;
+  std::shared_ptr<arrow::Array> toMicroseconds(const arrow::Array& array,
+                                               const std::shared_ptr<arrow::DataType>& type,
+                                               const std::string& column) const;
+  std::shared_ptr<arrow::Array> asStoredInteger(const std::shared_ptr<arrow::Array>& array,
+                                                const std::shared_ptr<arrow::DataType>& type) const;
   std::shared_ptr<arrow::Array> convertLeaf(const std::shared_ptr<arrow::Array>& array,
                                             const DataType& wanted, const std::string& column) const;
 };

@@ -4,6 +4,7 @@
 #include <parquet/file_reader.h>
 #include <nlohmann/json.hpp>
 
+#include "common/error.h"
 #include "formats/parquet/parquet_error.h"
 #include "formats/parquet/parquet_file.h"
 #include "formats/parquet/parquet_input.h"
@@ -20,13 +21,94 @@ std::optional<SchemaPtr> sparkSchemaOf(const parquet::FileMetaData& metadata) {
   return parseSchemaJson(*json);
 }
 
-DataTypePtr sparkTypeOf(const parquet::arrow::SchemaField& field, const parquet::SchemaDescriptor& schema);
+// A file's leaf columns, and the settings that say what they are.
+struct FileTypes {
+  const parquet::SchemaDescriptor& schema;
+  ParquetSchemaRules rules;
+};
+
+DataTypePtr sparkTypeOf(const parquet::arrow::SchemaField& field, const FileTypes& file);
+
+using TimeUnit = parquet::LogicalType::TimeUnit;
+
+std::string unitName(TimeUnit::unit unit) {
+  return unit == TimeUnit::MILLIS ? "MILLIS" : (unit == TimeUnit::MICROS ? "MICROS" : "NANOS");
+}
+
+template <typename Logical>
+std::string timeText(const std::string& name, const Logical& type) {
+  return name + "(" + unitName(type.time_unit()) + "," + (type.is_adjusted_to_utc() ? "true" : "false") + ")";
+}
+
+// As Spark shows a type of Parquet's that it does not read: "INT64 (TIMESTAMP(NANOS,false))".
+std::string shownType(const parquet::ColumnDescriptor& leaf) {
+  const parquet::LogicalType& logical = *leaf.logical_type();
+  std::string meaning = "FLOAT16";
+  if (logical.is_timestamp()) {
+    meaning = timeText("TIMESTAMP", static_cast<const parquet::TimestampLogicalType&>(logical));
+  } else if (logical.is_time()) {
+    meaning = timeText("TIME", static_cast<const parquet::TimeLogicalType&>(logical));
+  }
+  return parquet::TypeToString(leaf.physical_type()) + " (" + meaning + ")";
+}
+
+bool isNanoseconds(const parquet::ColumnDescriptor& leaf) {
+  const auto logical = leaf.logical_type();
+  return logical && logical->is_timestamp() &&
+         static_cast<const parquet::TimestampLogicalType&>(*logical).time_unit() == TimeUnit::NANOS;
+}
+
+// Types that Spark has no equal of, or, of times in microseconds, none by default.
+void refuseForeignMeaning(const parquet::ColumnDescriptor& leaf) {
+  const auto logical = leaf.logical_type();
+  if (!logical) return;
+  const bool isTime = logical->is_time();
+  if (isTime && static_cast<const parquet::TimeLogicalType&>(*logical).time_unit() == TimeUnit::MICROS) {
+    throw Error("UNSUPPORTED_TIME_TYPE",
+                fmt::format("The Parquet column {} has times of day: give a schema that has it as BIGINT.",
+                            leaf.path()->ToDotString()));
+  }
+  if (!isTime && !isNanoseconds(leaf) && !logical->is_float16()) return;
+  const std::string shown = shownType(leaf);
+  const char* remedy = logical->is_float16() ? "leave it out of a schema that you give."
+                                             : "give a schema that has it as BIGINT.";
+  throw Error("PARQUET_TYPE_ILLEGAL",
+              fmt::format("The Parquet column {} has the type {}, which no type of Spark's is: {}",
+                          leaf.path()->ToDotString(), shown, remedy),
+              {{"parquetType", shown}});
+}
+
+// Of what the file has without saying what it means.
+DataTypePtr plainType(const parquet::ColumnDescriptor& leaf) {
+  switch (leaf.physical_type()) {
+    case parquet::Type::BOOLEAN:
+      return booleanType();
+    case parquet::Type::INT32:
+      return intType();
+    case parquet::Type::INT64:
+      return longType();
+    case parquet::Type::FLOAT:
+      return floatType();
+    case parquet::Type::DOUBLE:
+      return doubleType();
+    default:
+      return binaryType();
+  }
+}
 
 // Spark's converter of Parquet's primitive types. What a writer's own notes (ARROW:schema) make of them does
 // not count.
-DataTypePtr sparkLeafType(const arrow::DataType& type, const parquet::ColumnDescriptor& leaf) {
+DataTypePtr sparkLeafType(const arrow::DataType& type, const parquet::ColumnDescriptor& leaf,
+                          const ParquetSchemaRules& rules) {
   if (leaf.physical_type() == parquet::Type::INT96) return timestampType();
+  if (rules.nanosAsLong && isNanoseconds(leaf)) return longType();
+  refuseForeignMeaning(leaf);
   switch (type.id()) {
+    case arrow::Type::TIMESTAMP:
+      return rules.timestampNtz ? fromArrowType(type) : timestampType();
+    case arrow::Type::NA:
+    case arrow::Type::DURATION:
+      return plainType(leaf);
     case arrow::Type::UINT8:
       return shortType();
     case arrow::Type::UINT16:
@@ -42,29 +124,28 @@ DataTypePtr sparkLeafType(const arrow::DataType& type, const parquet::ColumnDesc
   }
 }
 
-DataTypePtr sparkStructType(const std::vector<parquet::arrow::SchemaField>& fields,
-                            const parquet::SchemaDescriptor& schema) {
+DataTypePtr sparkStructType(const std::vector<parquet::arrow::SchemaField>& fields, const FileTypes& file) {
   std::vector<StructField> members;
   for (const auto& field : fields)
-    members.push_back({field.field->name(), sparkTypeOf(field, schema), /*nullable=*/true});
+    members.push_back({field.field->name(), sparkTypeOf(field, file), /*nullable=*/true});
   return DataType::structOf(std::move(members));
 }
 
-DataTypePtr sparkTypeOf(const parquet::arrow::SchemaField& field, const parquet::SchemaDescriptor& schema) {
+DataTypePtr sparkTypeOf(const parquet::arrow::SchemaField& field, const FileTypes& file) {
   const arrow::DataType& type = *field.field->type();
-  if (field.is_leaf()) return sparkLeafType(type, *schema.Column(field.column_index));
+  if (field.is_leaf()) return sparkLeafType(type, *file.schema.Column(field.column_index), file.rules);
   switch (type.id()) {
     case arrow::Type::LIST:
     case arrow::Type::LARGE_LIST:
     case arrow::Type::FIXED_SIZE_LIST:
-      return DataType::array(sparkTypeOf(field.children.at(0), schema), /*containsNull=*/true);
+      return DataType::array(sparkTypeOf(field.children.at(0), file), /*containsNull=*/true);
     case arrow::Type::MAP: {
       const auto& entry = field.children.at(0).children;
-      return DataType::map(sparkTypeOf(entry.at(0), schema), sparkTypeOf(entry.at(1), schema),
+      return DataType::map(sparkTypeOf(entry.at(0), file), sparkTypeOf(entry.at(1), file),
                            /*valueContainsNull=*/true);
     }
     default:
-      return sparkStructType(field.children, schema);
+      return sparkStructType(field.children, file);
   }
 }
 
@@ -79,12 +160,13 @@ std::optional<int32_t> parquetFieldId(const StructField& field) {
   return it->get<int32_t>();
 }
 
-SchemaPtr readParquetSchema(FileSystem& fileSystem, const std::string& path) {
+SchemaPtr readParquetSchema(FileSystem& fileSystem, const std::string& path,
+                            const ParquetSchemaRules& rules) {
   const auto reader = openParquet(fileSystem, path, arrow::default_memory_pool(), 1);
   return reading(path, [&]() -> SchemaPtr {
     const auto metadata = reader->parquet_reader()->metadata();
     if (auto schema = sparkSchemaOf(*metadata)) return *schema;
-    return sparkStructType(reader->manifest().schema_fields, *metadata->schema());
+    return sparkStructType(reader->manifest().schema_fields, {*metadata->schema(), rules});
   });
 }
 

@@ -31,10 +31,19 @@ std::optional<int32_t> parquetFieldId(const StructField& field);
 std::shared_ptr<arrow::Table> readParquetTable(FileSystem& fileSystem, const std::string& path,
                                                const std::vector<std::string>& columns = {});
 
+// What the types of a file are, where Spark has settings for it.
+struct ParquetSchemaRules {
+  bool nanosAsLong = false;  // spark.sql.legacy.parquet.nanosAsLong: timestamps in nanoseconds are BIGINT
+  bool timestampNtz = true;  // spark.sql.parquet.inferTimestampNTZ.enabled; false: all are TIMESTAMP
+};
+
 // The Spark schema of a file: from Spark's own row metadata where the file has it, else from the Parquet
-// types, all of it nullable (INT96 is a timestamp, unsigned integers are the next larger type). Throws Error
-// UNSUPPORTED_DATATYPE for types that Spark has no equal of, and as readParquetTable.
-SchemaPtr readParquetSchema(FileSystem& fileSystem, const std::string& path);
+// types, all of it nullable (INT96 is a timestamp, unsigned integers are the next larger type; what has no
+// meaning in the file is a plain number: columns of nothing but nulls, durations). Throws Error
+// PARQUET_TYPE_ILLEGAL for nanoseconds and half floats, UNSUPPORTED_TIME_TYPE for times of day,
+// UNSUPPORTED_DATATYPE for other types that Spark has no equal of, and as readParquetTable.
+SchemaPtr readParquetSchema(FileSystem& fileSystem, const std::string& path,
+                            const ParquetSchemaRules& rules = {});
 
 // What a row group's statistics say of one column. Null scalars where the file says nothing.
 struct ParquetColumnBounds {
@@ -61,8 +70,8 @@ enum class AncientTimes {
 struct ParquetReadOptions {
   enum class ColumnMatching {
     ExactName,
-    IgnoreCase,
-    FieldId,  // by kParquetFieldIdKey in the wanted fields' metadata, fields without it by exact name
+    IgnoreCase,  // Error FAILED_READ_FILE.NO_HINT where a file has two columns of a wanted name
+    FieldId,     // by kParquetFieldIdKey in the wanted fields' metadata, fields without it by exact name
   };
   ColumnMatching matching = ColumnMatching::ExactName;
   int64_t batchRows = 65536;
@@ -82,8 +91,10 @@ struct ParquetBatch {
 };
 
 // Streams a file's rows in a wanted schema: columns that the file lacks (nested ones too) are null, others
-// are brought to the wanted type where that loses nothing (wider numbers, timestamps of any unit and INT96 to
-// microseconds, date to timestamp_ntz); any other difference of type throws Error
+// are brought to the wanted type where that loses nothing (wider numbers, decimals of as many digits before
+// the point and behind it, timestamps in milliseconds and INT96 to microseconds, date to timestamp_ntz) or
+// where the wanted type is the stored number's (dates as INT and BIGINT, timestamps as BIGINT in the file's
+// unit); any other difference of type throws Error
 // FAILED_READ_FILE.PARQUET_COLUMN_DATA_TYPE_MISMATCH. Dates and timestamps of the legacy calendar are brought
 // to ours (legacy_calendar.h). Used by one thread. Memory: the pages being decoded and one batch.
 class ParquetFileReader {

@@ -30,6 +30,13 @@ void collectLeaves(const parquet::arrow::SchemaField& field, std::vector<int>* l
   for (const auto& child : field.children) collectLeaves(child, leaves);
 }
 
+bool hasInt96(const parquet::SchemaDescriptor& schema) {
+  for (int i = 0; i < schema.num_columns(); ++i) {
+    if (schema.Column(i)->physical_type() == parquet::Type::INT96) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 class ParquetFileReader::Implementation {
@@ -46,6 +53,7 @@ class ParquetFileReader::Implementation {
       const auto metadata = reader_->parquet_reader()->metadata();
       numRows_ = rowsOf(*metadata);
       calendar_ = LegacyCalendar::of(*metadata, options_.datetimes, options_.int96, path_);
+      conversion_.hasInt96 = hasInt96(*metadata->schema());
       mapColumns();
       boundBatches();
     });
@@ -73,7 +81,7 @@ class ParquetFileReader::Implementation {
     for (const auto& field : fields) arrowFields.push_back(field.field);
     std::vector<int> chosen;
     for (const StructField& field : wanted_->fields()) {
-      const int index = findField(arrowFields, field, options_.matching);
+      const int index = findField(arrowFields, field, options_.matching, path_);
       if (index >= 0 && field.type->id() != TypeId::Void) chosen.push_back(index);
       fileColumns_.push_back(field.type->id() == TypeId::Void ? -1 : index);
     }
@@ -172,7 +180,7 @@ class ParquetFileReader::Implementation {
     arrow::FieldVector arrowFields;
     for (const auto& field : fields) arrowFields.push_back(field.field);
     for (const StructField& field : wanted_->fields()) {
-      const int index = findField(arrowFields, field, options_.matching);
+      const int index = findField(arrowFields, field, options_.matching, path_);
       if (index < 0 || !fields[static_cast<size_t>(index)].is_leaf()) continue;
       if (field.type->id() == TypeId::Float || field.type->id() == TypeId::Double) continue;
       const int leaf = fields[static_cast<size_t>(index)].column_index;

@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <set>
 
 #include "common/error.h"
 #include "common/option_choice.h"
 #include "common/uuid.h"
 #include "sinks/files/file_task_output.h"
+#include "types/nested_fields.h"
 
 namespace thalweg {
 namespace {
@@ -16,9 +16,21 @@ Error twice(const std::string& column) {
 }
 
 void checkNames(const Schema& schema) {
-  std::set<std::string> seen;
-  for (const StructField& field : schema.fields()) {
-    if (!seen.insert(toLowerAscii(field.name)).second) throw twice(field.name);
+  if (const auto name = repeatedName(schema, /*caseSensitive=*/false)) throw twice(*name);
+}
+
+bool hasEmptyStruct(const DataType& type) {
+  switch (type.id()) {
+    case TypeId::Array:
+      return hasEmptyStruct(*type.element());
+    case TypeId::Map:
+      return hasEmptyStruct(*type.key()) || hasEmptyStruct(*type.value());
+    case TypeId::Struct:
+      return type.fields().empty() ||
+             std::any_of(type.fields().begin(), type.fields().end(),
+                         [](const StructField& field) { return hasEmptyStruct(*field.type); });
+    default:
+      return false;
   }
 }
 
@@ -59,9 +71,10 @@ int64_t maxRecordsOf(const Options& options) {
 FileLayout FileLayout::make(const FileOutputDefinition& format, const WriteDefinition& write,
                             const SchemaPtr& schema) {
   checkNames(*schema);
-  if (schema->fields().empty()) {
+  if (hasEmptyStruct(*schema)) {
     throw Error("EMPTY_SCHEMA_NOT_SUPPORTED_FOR_DATASOURCE",
-                "Rows without columns cannot be written as " + format.name + ": select at least one.",
+                "Rows, or structs in them, that have no columns cannot be written as " + format.name +
+                    ": select at least one.",
                 {{"format", format.name}});
   }
   FileLayout layout;

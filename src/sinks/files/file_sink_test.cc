@@ -218,7 +218,12 @@ TEST_F(FileSinkTest, ColumnsAreCheckedBeforeAnythingGoes) {
   EXPECT_EQ(overwrite({"k", "K"}, idAndKey()), "COLUMN_ALREADY_EXISTS");
   EXPECT_EQ(overwrite({}, DataType::structOf({{"a", intType()}, {"A", intType()}})), "COLUMN_ALREADY_EXISTS");
   EXPECT_EQ(overwrite({"a"}, parseSchemaDdl("a ARRAY<INT>, b INT")), "INVALID_PARTITION_COLUMN_DATA_TYPE");
+  for (const char* column :
+       {"a STRUCT<>", "a STRUCT<x: INT, b: STRUCT<>>", "a ARRAY<STRUCT<>>", "a MAP<INT, STRUCT<>>"}) {
+    EXPECT_EQ(overwrite({}, parseSchemaDdl(column)), "EMPTY_SCHEMA_NOT_SUPPORTED_FOR_DATASOURCE") << column;
+  }
   EXPECT_EQ(overwrite({}, DataType::structOf({})), "EMPTY_SCHEMA_NOT_SUPPORTED_FOR_DATASOURCE");
+  EXPECT_EQ(overwrite({}, parseSchemaDdl("s STRUCT<a: INT, A: INT>")), "COLUMN_ALREADY_EXISTS");
   EXPECT_EQ(overwrite({}, DataType::structOf({{"i", DataType::primitive(TypeId::CalendarInterval)}})),
             "UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE");
   EXPECT_EQ(ids(), std::vector<int64_t>{1});

@@ -3,7 +3,7 @@
 namespace thalweg {
 
 FileColumns FileColumns::make(const SchemaPtr& dataSchema, std::vector<StructField> partitionColumns,
-                              bool hasRowIndex) {
+                              bool caseSensitive, bool hasRowIndex) {
   FileColumns columns;
   columns.dataSchema = dataSchema;
   columns.partitionColumns = std::move(partitionColumns);
@@ -17,7 +17,7 @@ FileColumns FileColumns::make(const SchemaPtr& dataSchema, std::vector<StructFie
   };
   for (size_t i = 0; i < dataSchema->fields().size(); ++i) {
     const StructField& field = dataSchema->fields()[i];
-    const int partition = partitions->fieldIndex(field.name, /*caseSensitive=*/false);
+    const int partition = partitions->fieldIndex(field.name, caseSensitive);
     if (partition >= 0) {
       addPartition(partition);
     } else {
@@ -29,7 +29,7 @@ FileColumns FileColumns::make(const SchemaPtr& dataSchema, std::vector<StructFie
     if (!placed[i]) addPartition(static_cast<int>(i));
   }
   columns.visibleCount = static_cast<int>(fields.size());
-  const bool taken = DataType::structOf(fields)->fieldIndex(kFileMetadataColumn, false) >= 0;
+  const bool taken = DataType::structOf(fields)->fieldIndex(kFileMetadataColumn, caseSensitive) >= 0;
   if (!taken) {
     fields.push_back({std::string(kFileMetadataColumn), fileMetadataType(hasRowIndex), false});
     columns.sources.push_back({Origin::Metadata});

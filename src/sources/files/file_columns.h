@@ -20,10 +20,10 @@ struct FileColumns {
     int index = 0;
   };
 
-  // A partition column takes the place of the data column of its name (case counts not), the others come
-  // last. _metadata is left out where there is a column of that name.
+  // A partition column takes the place of the data column of its name, the others come last. _metadata is
+  // left out where there is a column of that name.
   static FileColumns make(const SchemaPtr& dataSchema, std::vector<StructField> partitionColumns,
-                          bool hasRowIndex = false);
+                          bool caseSensitive, bool hasRowIndex);
 
   SchemaPtr schema;
   std::vector<Source> sources;  // of the schema's columns

@@ -150,7 +150,7 @@ std::vector<std::string> FileRoot::partitionFolders(std::string_view filePath) c
   std::string_view folder = parentOf(filePath);
   for (size_t parts = partsOf(filePath); parts > depth + 1; --parts) {
     const std::string_view name = nameOf(folder);
-    const bool isPartition = name.find('=') != std::string_view::npos && !name.starts_with('=');
+    const bool isPartition = name.find('=') != std::string_view::npos;
     if (!isPartition && !folders.empty()) break;
     if (isPartition) folders.emplace_back(name);
     folder = parentOf(folder);

@@ -107,8 +107,9 @@ TEST_F(ListingTest, TenThousandFiles) {
   EXPECT_EQ(names("").size(), 10'000U);
 }
 
-std::string inferred(const std::vector<std::vector<std::string>>& folders, SchemaPtr user = nullptr) {
-  PartitionInference inference(std::move(user), TimeZone());
+std::string inferred(const std::vector<std::vector<std::string>>& folders, SchemaPtr user = nullptr,
+                     FolderRules rules = {}) {
+  PartitionInference inference(std::move(user), std::move(rules));
   for (const auto& folder : folders) inference.add(folder);
   return DataType::structOf(inference.columns())->simpleString();
 }
@@ -128,7 +129,86 @@ TEST(PartitionColumns, TypesAreInferredAsSpark) {
   EXPECT_EQ(inferred({{"a=1"}}, DataType::structOf({{"A", stringType()}})), "struct<A:string>");
   EXPECT_EQ(inferred({{}}), "struct<>");
   EXPECT_EQ(conditionOf([] { inferred({{"a=1"}, {"b=1"}}); }), "CONFLICTING_PARTITION_COLUMN_NAMES");
-  EXPECT_EQ(conditionOf([] { inferred({{"a="}}); }), "INVALID_PARTITION_VALUE");
+  EXPECT_EQ(conditionOf([] { inferred({{"a="}}); }), "EMPTY_PARTITION_COLUMN_VALUE");
+  EXPECT_EQ(conditionOf([] { inferred({{"a=1", "b="}}); }), "EMPTY_PARTITION_COLUMN_VALUE");
+  EXPECT_EQ(conditionOf([] { inferred({{"=1"}}); }), "EMPTY_PARTITION_COLUMN_NAME");
+}
+
+// Each of Spark 4.2: read.parquet() over the folders v=….
+TEST(PartitionColumns, ValuesAreReadByJavasGrammars) {
+  const auto typeOf = [](const std::vector<std::string>& values) {
+    std::vector<std::vector<std::string>> folders;
+    for (const std::string& value : values) folders.push_back({"v=" + value});
+    const std::string schema = inferred(folders);
+    return schema.substr(9, schema.size() - 10);  // struct<v:…>
+  };
+  for (const char* value : {"007", "-0", "+1", "00000000000000000001"})
+    EXPECT_EQ(typeOf({value}), "int") << value;
+  EXPECT_EQ(typeOf({"+12345678901"}), "bigint");
+  EXPECT_EQ(typeOf({"1e5"}), "decimal(6,0)");
+  EXPECT_EQ(typeOf({"1e5", "2"}), "decimal(10,0)");
+  EXPECT_EQ(typeOf({"5."}), "decimal(1,0)");
+  EXPECT_EQ(typeOf({"1E+3"}), "decimal(4,0)");
+  EXPECT_EQ(typeOf({"-1e3"}), "decimal(4,0)");
+  EXPECT_EQ(typeOf({"0e10"}), "decimal(11,0)");
+  EXPECT_EQ(typeOf({"1e37"}), "decimal(38,0)");
+  EXPECT_EQ(typeOf({std::string(38, '9')}), "decimal(38,0)");
+  EXPECT_EQ(typeOf({"12345678901", std::string(25, '9')}), "decimal(25,0)");
+  for (const char* value : {"1e38", "1e1000", "10e-1", "15e-1", "0e-1", ".5", "1.0", "1d", "1.5f", "1D",
+                            "1e5F", " 1", "1 ", "NaN", " NaN", "Infinity", "+Infinity", "0x1p3", "1e-5"}) {
+    EXPECT_EQ(typeOf({value}), "double") << value;
+  }
+  EXPECT_EQ(typeOf({std::string(39, '9')}), "double");
+  for (const auto& values :
+       std::vector<std::vector<std::string>>{{"1.0f", "2"}, {"1d", "2"}, {" 1", "2"}, {"1", "1.5"}})
+    EXPECT_EQ(typeOf(values), "double") << values[0];
+  for (const char* value : {"nan",
+                            "inf",
+                            "0x10",
+                            "1L",
+                            "1,5",
+                            "1e",
+                            "3_0",
+                            "1+1",
+                            "1e5a",
+                            "true",
+                            "%31",
+                            "%091",
+                            "2020-1-1",
+                            "2020-01",
+                            " 2020-01-01",
+                            "12020-01-01",
+                            "2021-02-30",
+                            "2020-01-01T",
+                            "2020-01-01 01%3A02",
+                            "2020-01-01T01%3A02%3A03",
+                            "2020-01-01 01%3A02%3A03Z",
+                            "2020-01-01 01%3A02%3A03.",
+                            "2020-01-01 01%3A02%3A03.12",
+                            "2020-01-01 01%3A02%3A03+02%3A00"}) {
+    EXPECT_EQ(typeOf({value}), "string") << value;
+  }
+  for (const auto& values : std::vector<std::vector<std::string>>{
+           {"12345678901", "1.5"}, {std::string(25, '9'), "1.5"}, {"1e5", "x"}, {"1", "2020-01-01"}})
+    EXPECT_EQ(typeOf(values), "string") << values[0];
+  EXPECT_EQ(typeOf({"2020-01-01 01:02:03"}), "timestamp");
+  EXPECT_EQ(typeOf({"2020-01-01 01%3A02%3A03.1"}), "timestamp");
+  EXPECT_EQ(typeOf({"2020-01-01", "2020-01-01 00%3A00%3A00"}), "timestamp");
+  FolderRules untyped;
+  untyped.inferTypes = false;
+  EXPECT_EQ(inferred({{"a=1", "B=x"}}, DataType::structOf({{"b", dateType()}}), untyped),
+            "struct<a:string,b:date>");
+}
+
+TEST(PartitionColumns, NamesAreOneWhereCaseDoesNotCount) {
+  EXPECT_EQ(inferred({{"P=1", "q=2"}, {"p=2", "Q=3"}}), "struct<P:int,q:int>");
+  FolderRules exact;
+  exact.caseSensitive = true;
+  EXPECT_EQ(conditionOf([&] {
+              inferred({{"P=1"}, {"p=2"}}, nullptr, exact);
+            }),
+            "CONFLICTING_PARTITION_COLUMN_NAMES");
+  EXPECT_EQ(inferred({{"p=1"}}, DataType::structOf({{"P", stringType()}}), exact), "struct<p:int>");
 }
 
 // As Spark answered for a folder k=1 and a schema with k boolean.
@@ -137,6 +217,28 @@ TEST(PartitionColumns, AValueThatDoesNotFitIsAnError) {
               partitionScalar({"k", "1"}, *booleanType(), TimeZone());
             }),
             "INVALID_PARTITION_VALUE");
+  // Spark 4.2.
+  const std::vector<std::pair<std::string, DataTypePtr>> misfits = {
+      {" 1", intType()},     {"1.0f", intType()},    {"1e5", intType()},
+      {"%31", intType()},    {" 1", longType()},     {" 1", DataType::decimal(10, 0)},
+      {"nan", doubleType()}, {"yes", booleanType()}, {"t", booleanType()}};
+  for (const auto& [text, type] : misfits) {
+    EXPECT_EQ(conditionOf([&] {
+                partitionScalar({"k", text}, *type, TimeZone());
+              }),
+              "INVALID_PARTITION_VALUE")
+        << text << " " << type->simpleString();
+  }
+  const auto shown = [](const std::string& text, const DataTypePtr& type) {
+    return partitionScalar({"k", text}, *type, TimeZone())->ToString();
+  };
+  EXPECT_EQ(shown("TRUE", booleanType()), "true");
+  EXPECT_EQ(shown(" 1", doubleType()), "1");
+  EXPECT_EQ(shown("0x1p3", doubleType()), "8");
+  EXPECT_EQ(shown("1d", floatType()), "1");
+  EXPECT_EQ(shown("1e5", DataType::decimal(10, 0)), "100000");
+  EXPECT_EQ(shown(" 2020-1-1", dateType()), "2020-01-01");
+  EXPECT_EQ(shown("%31", stringType()), "1");
   EXPECT_EQ(partitionScalar({"k", "7"}, *longType(), TimeZone())->ToString(), "7");
   EXPECT_FALSE(partitionScalar({"k", std::nullopt}, *longType(), TimeZone())->is_valid);
 }

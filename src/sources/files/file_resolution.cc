@@ -4,12 +4,36 @@
 #include <cctype>
 
 #include "common/error.h"
+#include "types/nested_fields.h"
 
 namespace thalweg {
+namespace {
+
+void checkNames(const Schema& columns, bool caseSensitive) {
+  const auto name = repeatedName(columns, caseSensitive);
+  if (!name) return;
+  const std::string shown = "`" + (caseSensitive ? *name : toLowerAscii(*name)) + "`";
+  throw Error("COLUMN_ALREADY_EXISTS",
+              "The files have two columns " + shown +
+                  (caseSensitive ? ": rename one."
+                                 : ": rename one, or tell them apart by case with the setting "
+                                   "spark.sql.caseSensitive."),
+              {{"columnName", shown}});
+}
+
+}  // namespace
 
 SchemaPtr declaredSchema(const FileFormatDefinition& format, const ReadDefinition& read) {
   if (read.userSchema) return asNullable(read.userSchema);
   return format.fixedSchema;
+}
+
+FolderRules folderRulesOf(const ReadDefinition& read) {
+  FolderRules rules;
+  rules.zone = TimeZone::parse(read.options.getOr("timeZone", read.timeZone));
+  rules.caseSensitive = read.options.getBool("spark.sql.caseSensitive", false);
+  rules.inferTypes = read.options.getBool("spark.sql.sources.partitionColumnTypeInference.enabled", true);
+  return rules;
 }
 
 SchemaPtr inferredSchema(const FileFormatDefinition& format, const ReadDefinition& read,
@@ -29,20 +53,22 @@ SchemaPtr inferredSchema(const FileFormatDefinition& format, const ReadDefinitio
 }
 
 FileColumns resolveColumns(const FileFormatDefinition& format, const SchemaPtr& schema, SchemaOrigin origin,
-                           const std::vector<ListedRoot>& roots, const TimeZone& zone) {
+                           const std::vector<ListedRoot>& roots, const FolderRules& rules) {
   const bool isGiven = origin == SchemaOrigin::Given;
-  PartitionInference inference(isGiven ? schema : nullptr, zone);
+  PartitionInference inference(isGiven ? schema : nullptr, rules);
   for (const ListedRoot& listed : roots) {
     for (const ListedFile& file : listed.files) inference.add(listed.root.partitionFolders(file.path));
   }
   std::vector<StructField> partitions = inference.columns();
-  if (!isGiven) return FileColumns::make(schema, std::move(partitions), format.hasRowIndex);
+  if (!isGiven)
+    return FileColumns::make(schema, std::move(partitions), rules.caseSensitive, format.hasRowIndex);
   const SchemaPtr partitionSchema = DataType::structOf(partitions);
   std::vector<StructField> data;
   for (const StructField& field : schema->fields()) {
-    if (partitionSchema->fieldIndex(field.name, false) < 0) data.push_back(field);
+    if (partitionSchema->fieldIndex(field.name, rules.caseSensitive) < 0) data.push_back(field);
   }
-  return FileColumns::make(DataType::structOf(std::move(data)), std::move(partitions), format.hasRowIndex);
+  return FileColumns::make(DataType::structOf(std::move(data)), std::move(partitions), rules.caseSensitive,
+                           format.hasRowIndex);
 }
 
 std::optional<std::vector<std::shared_ptr<arrow::Scalar>>> partitionValuesOf(
@@ -66,6 +92,9 @@ std::optional<std::vector<std::shared_ptr<arrow::Scalar>>> partitionValuesOf(
 
 std::shared_ptr<const FileScan> makeScan(const FileFormatDefinition& format, const ReadDefinition& read,
                                          const FileListOptions& options, FileColumns columns) {
+  const bool caseSensitive = folderRulesOf(read).caseSensitive;
+  checkNames(*columns.dataSchema, caseSensitive);
+  checkNames(*DataType::structOf(columns.partitionColumns), caseSensitive);
   auto scan = std::make_shared<FileScan>();
   scan->format = format.make(read, columns.dataSchema);
   scan->columns = std::move(columns);

@@ -222,7 +222,8 @@ StreamFiles resolveStream(const FileFormatDefinition& format, const ReadDefiniti
                 "'path' is not specified: a file stream reads one path or pattern.");
   StreamFiles files;
   files.options = FileListOptions::parse(read.options, read.timeZone);
-  files.zone = TimeZone::parse(read.options.getOr("timeZone", read.timeZone));
+  const FolderRules rules = folderRulesOf(read);
+  files.zone = rules.zone;
   files.listed.root = FileRoot::make(registry.resolve(read.paths[0]), files.options, registry);
   bool found = false;
   files.listed.files = listFiles(files.listed.root, files.options, nullptr, &found);
@@ -237,7 +238,7 @@ StreamFiles resolveStream(const FileFormatDefinition& format, const ReadDefiniti
                     " files needs a schema: give one with schema(…). spark.read.load(directory) may find it "
                     "from files that exist.");
   }
-  files.columns = resolveColumns(format, declared, SchemaOrigin::Given, {files.listed}, files.zone);
+  files.columns = resolveColumns(format, declared, SchemaOrigin::Given, {files.listed}, rules);
   return files;
 }
 

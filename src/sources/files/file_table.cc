@@ -73,25 +73,30 @@ class FileTable final : public Table {
   TimeZone zone_;
 };
 
-// Partition folders of one read must begin at one place.
+// Partition folders of one read must begin at one place, and other files lie there: Spark has no values for
+// the rows of others.
 void checkBases(const std::vector<ListedRoot>& roots) {
   std::optional<std::string> base;
+  std::optional<std::string> other;
+  bool partitioned = false;
   for (const ListedRoot& listed : roots) {
     for (const ListedFile& file : listed.files) {
       const std::vector<std::string> folders = listed.root.partitionFolders(file.path);
-      if (folders.empty()) continue;
-      std::string own = file.path.substr(0, file.path.find("/" + folders.front() + "/"));
+      partitioned = partitioned || !folders.empty();
+      const size_t end = folders.empty() ? file.path.rfind('/') : file.path.find("/" + folders.front() + "/");
+      std::string own = file.path.substr(0, end);
       if (!base)
         base = std::move(own);
-      else if (*base != own) {
-        throw Error("CONFLICTING_DIRECTORY_STRUCTURES",
-                    fmt::format("Partition folders begin below {} and below {}: read them apart, or give the "
-                                "option basePath.",
-                                *base, own),
-                    {{"discoveredBasePaths", *base + ", " + own}});
-      }
+      else if (*base != own)
+        other = std::move(own);
     }
   }
+  if (!partitioned || !other) return;
+  throw Error("CONFLICTING_DIRECTORY_STRUCTURES",
+              fmt::format("Partition folders, or files beside them, begin below {} and below {}: read them "
+                          "apart, or give the option basePath.",
+                          *base, *other),
+              {{"discoveredBasePaths", *base + ", " + *other}});
 }
 
 }  // namespace
@@ -113,13 +118,13 @@ std::shared_ptr<Table> openFileTable(const FileFormatDefinition& format, const R
     roots.push_back(std::move(listed));
   }
   checkBases(roots);
-  const TimeZone zone = TimeZone::parse(read.options.getOr("timeZone", read.timeZone));
+  const FolderRules rules = folderRulesOf(read);
   const SchemaPtr given = declaredSchema(format, read);
   auto scan = makeScan(
       format, read, options,
-      given ? resolveColumns(format, given, SchemaOrigin::Given, roots, zone)
-            : resolveColumns(format, inferredSchema(format, read, roots), SchemaOrigin::Found, roots, zone));
-  return std::make_shared<FileTable>(format.name, std::move(scan), std::move(roots), zone);
+      given ? resolveColumns(format, given, SchemaOrigin::Given, roots, rules)
+            : resolveColumns(format, inferredSchema(format, read, roots), SchemaOrigin::Found, roots, rules));
+  return std::make_shared<FileTable>(format.name, std::move(scan), std::move(roots), rules.zone);
 }
 
 }  // namespace thalweg

@@ -59,7 +59,10 @@ delta::OrderedValue boundFor(const std::shared_ptr<arrow::Scalar>& bound, const 
 
 class ParquetRecordFormat final : public RecordFormat {
  public:
-  ParquetRecordFormat(AncientTimes datetimes, AncientTimes int96) : datetimes_(datetimes), int96_(int96) {}
+  using ColumnMatching = ParquetReadOptions::ColumnMatching;
+
+  ParquetRecordFormat(ColumnMatching matching, AncientTimes datetimes, AncientTimes int96)
+      : matching_(matching), datetimes_(datetimes), int96_(int96) {}
 
   RecordOpener prepare(const RecordRequest& request) const override {
     std::vector<StructField> fields;
@@ -67,7 +70,7 @@ class ParquetRecordFormat final : public RecordFormat {
       fields.push_back(request.dataSchema->fields()[static_cast<size_t>(column)]);
     const SchemaPtr wanted = DataType::structOf(std::move(fields));
     ParquetReadOptions options;
-    options.matching = ParquetReadOptions::ColumnMatching::IgnoreCase;
+    options.matching = matching_;
     options.batchRows = request.maxBatchRows;
     options.batchBytes = request.maxBatchBytes;
     options.datetimes = datetimes_;
@@ -95,14 +98,15 @@ class ParquetRecordFormat final : public RecordFormat {
             group.numRows};
   }
 
+  ColumnMatching matching_;
   AncientTimes datetimes_;
   AncientTimes int96_;
 };
 
 // Null where the file may be passed over.
-SchemaPtr footerSchema(const Location& file, bool ignoreCorrupt) {
+SchemaPtr footerSchema(const Location& file, const ParquetSchemaRules& rules, bool ignoreCorrupt) {
   try {
-    return readParquetSchema(*file.fileSystem, file.path);
+    return readParquetSchema(*file.fileSystem, file.path, rules);
   } catch (const Error& error) {
     const std::string& condition = error.condition();
     if (!condition.starts_with("FAILED_READ_FILE") && !condition.starts_with("INVALID_SCHEMA")) throw;
@@ -132,15 +136,23 @@ bool isSet(const ReadDefinition& read, std::string_view option, std::string_view
   return read.options.getBool(read.options.has(option) ? option : setting, false);
 }
 
+bool isCaseSensitive(const ReadDefinition& read) {
+  return read.options.getBool("spark.sql.caseSensitive", false);
+}
+
 // The first file's, or all files' together.
 SchemaPtr inferSchema(const ReadDefinition& read, const std::vector<Location>& files) {
   const bool merge = isSet(read, "mergeSchema", "spark.sql.parquet.mergeSchema");
   const bool ignoreCorrupt = isSet(read, "ignoreCorruptFiles", "spark.sql.files.ignoreCorruptFiles");
+  ParquetSchemaRules rules;
+  rules.nanosAsLong = read.options.getBool("spark.sql.legacy.parquet.nanosAsLong", rules.nanosAsLong);
+  rules.timestampNtz =
+      read.options.getBool("spark.sql.parquet.inferTimestampNTZ.enabled", rules.timestampNtz);
   SchemaPtr merged;
   for (const Location& file : files) {
-    const SchemaPtr schema = footerSchema(file, ignoreCorrupt);
+    const SchemaPtr schema = footerSchema(file, rules, ignoreCorrupt);
     if (!merge) return schema;
-    if (schema) merged = merged ? mergedSchema(merged, schema) : schema;
+    if (schema) merged = merged ? mergedSchema(merged, schema, isCaseSensitive(read)) : schema;
   }
   return merged;
 }
@@ -152,8 +164,10 @@ FileFormatDefinition parquetFileFormat() {
   definition.name = "parquet";
   definition.make = [](const ReadDefinition& read, const SchemaPtr& dataSchema) {
     toArrowSchema(*dataSchema);  // throws for types that cannot be read
-    return std::make_shared<const ParquetRecordFormat>(ancientTimesOf(read, "datetimeRebaseMode"),
-                                                       ancientTimesOf(read, "int96RebaseMode"));
+    return std::make_shared<const ParquetRecordFormat>(
+        isCaseSensitive(read) ? ParquetReadOptions::ColumnMatching::ExactName
+                              : ParquetReadOptions::ColumnMatching::IgnoreCase,
+        ancientTimesOf(read, "datetimeRebaseMode"), ancientTimesOf(read, "int96RebaseMode"));
   };
   definition.infer = inferSchema;
   definition.hasRowIndex = true;

@@ -168,6 +168,101 @@ TEST_F(ParquetSourceTest, SchemasAreMergedWhenAsked) {
   EXPECT_EQ(conditionOf([&] { table("t", {{"mergeSchema", "true"}}); }), "CANNOT_MERGE_SCHEMAS");
 }
 
+// Spark 4.2's answers, by the setting spark.sql.caseSensitive.
+TEST_F(ParquetSourceTest, ColumnsThatDifferInCaseOnly) {
+  const Options exact = {{"spark.sql.caseSensitive", "true"}};
+  const auto longsOf = [](int64_t value) {
+    arrow::Int64Builder builder;
+    EXPECT_TRUE(builder.Append(value).ok());
+    return *builder.Finish();
+  };
+  const auto write = [&](const std::string& file, const std::string& ddl, const arrow::ArrayVector& columns) {
+    const SchemaPtr schema = parseSchemaDdl(ddl);
+    ParquetFileWriter writer(store_->openOutput(folder_.path(file)), file, schema, {});
+    writer.write(*arrow::RecordBatch::Make(toArrowSchema(*schema), 1, columns));
+    writer.close();
+  };
+  write("t/f.parquet", "A BIGINT, a BIGINT, b BIGINT", {longsOf(1), longsOf(2), longsOf(3)});
+  const auto read = [&](const std::string& ddl, Options options) {
+    return readRows(table("t", std::move(options), parseSchemaDdl(ddl))->planScan({}), {0});
+  };
+  EXPECT_EQ(conditionOf([&] { table("t"); }), "COLUMN_ALREADY_EXISTS");
+  EXPECT_EQ(conditionOf([&] { table("t", {{"mergeSchema", "true"}}); }), "COLUMN_ALREADY_EXISTS");
+  for (const char* ddl : {"a BIGINT", "A BIGINT"})
+    EXPECT_EQ(conditionOf([&] { read(ddl, {}); }), "FAILED_READ_FILE.NO_HINT") << ddl;
+  EXPECT_EQ(read("b BIGINT", {}), Rows{"3"});
+  EXPECT_EQ(readRows(table("t", {}, parseSchemaDdl("a BIGINT, b BIGINT"))->planScan({}), {1}), Rows{"3"});
+  EXPECT_EQ(readRows(table("t", {}, parseSchemaDdl("a BIGINT"))->planScan({}), {}).size(), 1U);
+  EXPECT_EQ(read("a BIGINT", {{"ignoreCorruptFiles", "true"}}), Rows{});
+  EXPECT_EQ(conditionOf([&] { read("a INT, A STRING", {}); }), "COLUMN_ALREADY_EXISTS");
+  EXPECT_EQ(columnsOf(*table("t", exact)), "struct<A:bigint,a:bigint,b:bigint>");
+  EXPECT_EQ(readRows(table("t", exact)->planScan({}), {0, 1, 2}), Rows{"1 2 3"});
+  EXPECT_EQ(read("a BIGINT", exact), Rows{"2"});
+  EXPECT_EQ(read("A BIGINT", exact), Rows{"1"});
+  EXPECT_EQ(read("B BIGINT", exact), Rows{"null"});
+  EXPECT_EQ(readRows(table("t", exact, parseSchemaDdl("a BIGINT"))->planScan({equal("a", 2)}), {0}),
+            Rows{"2"});
+  EXPECT_EQ(conditionOf([&] { read("a INT, a INT", exact); }), "COLUMN_ALREADY_EXISTS");
+
+  const SchemaPtr pair = parseSchemaDdl("X BIGINT, x BIGINT, y BIGINT");
+  const auto nested =
+      *arrow::StructArray::Make({longsOf(1), longsOf(2), longsOf(3)}, toArrowSchema(*pair)->fields());
+  write("nested/f.parquet", "s STRUCT<X: BIGINT, x: BIGINT, y: BIGINT>", {nested});
+  const auto readNested = [&](const std::string& ddl, Options options) {
+    return readRows(table("nested", std::move(options), parseSchemaDdl(ddl))->planScan({}), {0}).size();
+  };
+  EXPECT_EQ(conditionOf([&] { table("nested"); }), "COLUMN_ALREADY_EXISTS");
+  EXPECT_EQ(conditionOf([&] { readNested("s STRUCT<x: BIGINT>", {}); }), "FAILED_READ_FILE.NO_HINT");
+  EXPECT_EQ(conditionOf([&] { readNested("s STRUCT<x: INT, X: INT>", {}); }), "COLUMN_ALREADY_EXISTS");
+  EXPECT_EQ(readNested("s STRUCT<y: BIGINT>", {}), 1U);
+  EXPECT_EQ(readNested("s STRUCT<x: BIGINT, X: BIGINT>", exact), 1U);
+
+  writeLongs("files/1.parquet", 1, 1, "A");
+  writeLongs("files/2.parquet", 2, 1, "a");
+  EXPECT_EQ(readRows(table("files")->planScan({}), {0}), (Rows{"1", "2"}));
+  EXPECT_EQ(readRows(table("files", exact)->planScan({}), {0}), (Rows{"1", "null"}));
+  Options merged = exact;
+  merged.set("mergeSchema", "true");
+  EXPECT_EQ(columnsOf(*table("files", merged)), "struct<A:bigint,a:bigint>");
+
+  writeLongs("folders/a=1/A=2/f.parquet", 7, 1, "v");
+  EXPECT_EQ(conditionOf([&] { table("folders"); }), "COLUMN_ALREADY_EXISTS");
+  EXPECT_EQ(readRows(table("folders", exact)->planScan({}), {0, 1, 2}), Rows{"7 1 2"});
+}
+
+// Spark answers load() and fails the first batch.
+TEST_F(ParquetSourceTest, AStreamOfColumnsThatDifferInCaseOnlyIsRefusedAtItsStart) {
+  std::filesystem::create_directories(folder_.path("in"));
+  ReadDefinition read;
+  read.paths = {folder_.path("in")};
+  read.userSchema = parseSchemaDdl("a BIGINT, A STRING");
+  StreamSourceContext context;
+  context.metadataFolder = {store_, folder_.path("checkpoint/sources/0")};
+  EXPECT_NO_THROW(fileStreamSchema(parquetFileFormat(), read, registry_));
+  EXPECT_EQ(conditionOf([&] { openFileStream(parquetFileFormat(), read, registry_, context); }),
+            "COLUMN_ALREADY_EXISTS");
+}
+
+// Spark 4.2: files where the partition folders begin are no part of the read, others cannot be told from it.
+TEST_F(ParquetSourceTest, FilesBesidePartitionFolders) {
+  writeLongs("t/v=1/f.parquet", 7, 1);
+  writeLongs("t/f.parquet", 8, 1);
+  EXPECT_EQ(readRows(table("t")->planScan({}), {0, 1}), Rows{"7 1"});
+  writeLongs("t/v=2/deeper/f.parquet", 9, 1);
+  EXPECT_EQ(readRows(table("t")->planScan({}), {0, 1}), (Rows{"7 1", "9 2"}));
+  writeLongs("t/x/f.parquet", 10, 1);
+  EXPECT_EQ(conditionOf([&] { table("t"); }), "CONFLICTING_DIRECTORY_STRUCTURES");
+}
+
+TEST_F(ParquetSourceTest, FoldersOfOtherSpellingsAreOneColumn) {
+  writeLongs("t/P=1/f.parquet", 7, 1);
+  writeLongs("t/p=2/f.parquet", 8, 1);
+  EXPECT_EQ(columnsOf(*table("t")), "struct<a:bigint,P:int>");
+  EXPECT_EQ(readRows(table("t")->planScan({}), {0, 1}), (Rows{"7 1", "8 2"}));
+  writeLongs("unnamed/=1/f.parquet", 7, 1);
+  EXPECT_EQ(conditionOf([&] { table("unnamed"); }), "EMPTY_PARTITION_COLUMN_NAME");
+}
+
 TEST_F(ParquetSourceTest, WithoutFilesThereIsNoSchema) {
   std::filesystem::create_directories(folder_.path("t"));
   EXPECT_EQ(conditionOf([&] { table("t"); }), "UNABLE_TO_INFER_SCHEMA");
