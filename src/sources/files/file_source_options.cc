@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "common/error.h"
+#include "common/option_choice.h"
 #include "types/text/number_text.h"
 #include "types/text/time_text.h"
 
@@ -54,10 +55,10 @@ FileListOptions FileListOptions::parse(const Options& options, const std::string
   parsed.modifiedBeforeMs = timeMs(options, "modifiedBefore", zone);
   parsed.modifiedAfterMs = timeMs(options, "modifiedAfter", zone);
   // The session's settings come among the options, under their own names.
-  parsed.ignoreMissingFiles =
-      options.getBool("ignoreMissingFiles", options.getBool("spark.sql.files.ignoreMissingFiles", false));
-  parsed.ignoreCorruptFiles =
-      options.getBool("ignoreCorruptFiles", options.getBool("spark.sql.files.ignoreCorruptFiles", false));
+  parsed.ignoreMissingFiles = options.getBool(
+      firstGiven(options, {"ignoreMissingFiles", "spark.sql.files.ignoreMissingFiles"}), false);
+  parsed.ignoreCorruptFiles = options.getBool(
+      firstGiven(options, {"ignoreCorruptFiles", "spark.sql.files.ignoreCorruptFiles"}), false);
   return parsed;
 }
 

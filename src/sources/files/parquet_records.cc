@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/logging.h"
+#include "common/option_choice.h"
 #include "delta/scan/file_skipping.h"
 #include "formats/parquet/parquet_file.h"
 #include "sources/files/merged_schema.h"
@@ -122,8 +123,8 @@ SchemaPtr footerSchema(const Location& file, const ParquetSchemaRules& rules, bo
 }
 
 AncientTimes ancientTimesOf(const ReadDefinition& read, const std::string& option) {
-  const auto given = read.options.get(option);
-  const auto mode = given ? given : read.options.get("spark.sql.parquet." + option + "InRead");
+  const std::string setting = "spark.sql.parquet." + option + "InRead";
+  const auto mode = read.options.get(firstGiven(read.options, {option, setting}));
   if (!mode || *mode == "CORRECTED") return AncientTimes::Corrected;
   if (*mode == "EXCEPTION") return AncientTimes::Exception;
   if (*mode == "LEGACY") return AncientTimes::Legacy;
@@ -132,18 +133,16 @@ AncientTimes ancientTimesOf(const ReadDefinition& read, const std::string& optio
               {{"option", option}});
 }
 
-bool isSet(const ReadDefinition& read, std::string_view option, std::string_view setting) {
-  return read.options.getBool(read.options.has(option) ? option : setting, false);
-}
-
 bool isCaseSensitive(const ReadDefinition& read) {
   return read.options.getBool("spark.sql.caseSensitive", false);
 }
 
 // The first file's, or all files' together.
 SchemaPtr inferSchema(const ReadDefinition& read, const std::vector<Location>& files) {
-  const bool merge = isSet(read, "mergeSchema", "spark.sql.parquet.mergeSchema");
-  const bool ignoreCorrupt = isSet(read, "ignoreCorruptFiles", "spark.sql.files.ignoreCorruptFiles");
+  const bool merge =
+      read.options.getBool(firstGiven(read.options, {"mergeSchema", "spark.sql.parquet.mergeSchema"}), false);
+  const bool ignoreCorrupt = read.options.getBool(
+      firstGiven(read.options, {"ignoreCorruptFiles", "spark.sql.files.ignoreCorruptFiles"}), false);
   ParquetSchemaRules rules;
   rules.nanosAsLong = read.options.getBool("spark.sql.legacy.parquet.nanosAsLong", rules.nanosAsLong);
   rules.timestampNtz =
