@@ -24,6 +24,7 @@ std::optional<SchemaPtr> sparkSchemaOf(const parquet::FileMetaData& metadata) {
 // A file's leaf columns, and the settings that say what they are.
 struct FileTypes {
   const parquet::SchemaDescriptor& schema;
+  const std::string& path;
   ParquetSchemaRules rules;
 };
 
@@ -59,23 +60,26 @@ bool isNanoseconds(const parquet::ColumnDescriptor& leaf) {
 }
 
 // Types that Spark has no equal of, or, of times in microseconds, none by default.
-void refuseForeignMeaning(const parquet::ColumnDescriptor& leaf) {
+void refuseForeignMeaning(const parquet::ColumnDescriptor& leaf, const std::string& path) {
   const auto logical = leaf.logical_type();
   if (!logical) return;
   const bool isTime = logical->is_time();
   if (isTime && static_cast<const parquet::TimeLogicalType&>(*logical).time_unit() == TimeUnit::MICROS) {
-    throw Error("UNSUPPORTED_TIME_TYPE",
-                fmt::format("The Parquet column {} has times of day: give a schema that has it as BIGINT.",
-                            leaf.path()->ToDotString()));
+    throw Error(
+        "UNSUPPORTED_TIME_TYPE",
+        fmt::format("The column {} of the Parquet file {} has times of day: give a schema that has it "
+                    "as BIGINT.",
+                    leaf.path()->ToDotString(), path));
   }
   if (!isTime && !isNanoseconds(leaf) && !logical->is_float16()) return;
   const std::string shown = shownType(leaf);
   const char* remedy = logical->is_float16() ? "leave it out of a schema that you give."
                                              : "give a schema that has it as BIGINT.";
-  throw Error("PARQUET_TYPE_ILLEGAL",
-              fmt::format("The Parquet column {} has the type {}, which no type of Spark's is: {}",
-                          leaf.path()->ToDotString(), shown, remedy),
-              {{"parquetType", shown}});
+  throw Error(
+      "PARQUET_TYPE_ILLEGAL",
+      fmt::format("The column {} of the Parquet file {} has the type {}, which no type of Spark's is: {}",
+                  leaf.path()->ToDotString(), path, shown, remedy),
+      {{"parquetType", shown}});
 }
 
 // Of what the file has without saying what it means.
@@ -99,13 +103,13 @@ DataTypePtr plainType(const parquet::ColumnDescriptor& leaf) {
 // Spark's converter of Parquet's primitive types. What a writer's own notes (ARROW:schema) make of them does
 // not count.
 DataTypePtr sparkLeafType(const arrow::DataType& type, const parquet::ColumnDescriptor& leaf,
-                          const ParquetSchemaRules& rules) {
+                          const FileTypes& file) {
   if (leaf.physical_type() == parquet::Type::INT96) return timestampType();
-  if (rules.nanosAsLong && isNanoseconds(leaf)) return longType();
-  refuseForeignMeaning(leaf);
+  if (file.rules.nanosAsLong && isNanoseconds(leaf)) return longType();
+  refuseForeignMeaning(leaf, file.path);
   switch (type.id()) {
     case arrow::Type::TIMESTAMP:
-      return rules.timestampNtz ? fromArrowType(type) : timestampType();
+      return file.rules.timestampNtz ? fromArrowType(type) : timestampType();
     case arrow::Type::NA:
     case arrow::Type::DURATION:
       return plainType(leaf);
@@ -133,7 +137,7 @@ DataTypePtr sparkStructType(const std::vector<parquet::arrow::SchemaField>& fiel
 
 DataTypePtr sparkTypeOf(const parquet::arrow::SchemaField& field, const FileTypes& file) {
   const arrow::DataType& type = *field.field->type();
-  if (field.is_leaf()) return sparkLeafType(type, *file.schema.Column(field.column_index), file.rules);
+  if (field.is_leaf()) return sparkLeafType(type, *file.schema.Column(field.column_index), file);
   switch (type.id()) {
     case arrow::Type::LIST:
     case arrow::Type::LARGE_LIST:
@@ -166,7 +170,7 @@ SchemaPtr readParquetSchema(FileSystem& fileSystem, const std::string& path,
   return reading(path, [&]() -> SchemaPtr {
     const auto metadata = reader->parquet_reader()->metadata();
     if (auto schema = sparkSchemaOf(*metadata)) return *schema;
-    return sparkStructType(reader->manifest().schema_fields, {*metadata->schema(), rules});
+    return sparkStructType(reader->manifest().schema_fields, {*metadata->schema(), path, rules});
   });
 }
 
