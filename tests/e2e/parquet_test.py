@@ -324,7 +324,7 @@ def refused_options(url, folder):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="thalweg-e2e-") as folder:
-        server = Server(PROGRAM, arguments=("--warehouse", f"{folder}/wh"))
+        server = Server(PROGRAM, arguments=("--warehouse", f"{folder}/wh", "--allowed-root", folder))
         in_child(batches, server.url, folder)
         in_child(tables, server.url, folder)
         in_child(refused_options, server.url, folder)
@@ -332,7 +332,7 @@ def main():
         print("batches and tables: as Spark", flush=True)
     for owners in (other_owners, old_checkpoint):
         with tempfile.TemporaryDirectory(prefix="thalweg-e2e-") as folder:
-            server = Server(PROGRAM, arguments=("--warehouse", f"{folder}/wh"))
+            server = Server(PROGRAM, arguments=("--warehouse", f"{folder}/wh", "--allowed-root", folder))
             in_child(owners, server.url, folder)
             server.end()
     print("other owners of a folder, old checkpoints: refused", flush=True)

@@ -327,6 +327,22 @@ TEST_F(FileSinkTest, ADeltaTableIsNoFolderOfFiles) {
   EXPECT_EQ(conditionOf([&] { out->validate(OutputMode::Append, *idAndKey()); }), "DELTA_INVALID_FORMAT");
 }
 
+// Tables are looked for in the folders above, and not beyond what the server may see.
+TEST_F(FileSinkTest, AServerWithRootsWritesBelowThem) {
+  const FileSystemRegistry bounded(PathPolicy({folder_.string()}));
+  WriteDefinition definition;
+  definition.path = (folder_ / "a/b").string();
+  EXPECT_EQ(conditionOf([&] {
+              openFileWrite(parquetFileOutput(), definition, bounded, SaveMode::Append, idAndKey())->commit();
+            }),
+            "none");
+  fs::create_directories(folder_ / "_delta_log");
+  EXPECT_EQ(conditionOf([&] {
+              openFileWrite(parquetFileOutput(), definition, bounded, SaveMode::Append, idAndKey());
+            }),
+            "DELTA_INVALID_FORMAT");
+}
+
 class FileStreamSinkTest : public FileSinkTest {
  protected:
   std::unique_ptr<StreamSink> sink(Options options = {}, std::vector<std::string> partitions = {}) {

@@ -19,6 +19,16 @@ bool isDirectory(const Location& folder, std::string_view name) {
   return info && info->isDirectory;
 }
 
+// Nothing above the folders that a server may use is a table of its.
+bool isTable(const Location& folder) {
+  try {
+    return isDirectory(folder, delta::kLogFolder);
+  } catch (const Error& error) {
+    if (error.condition() == "PATH_NOT_ALLOWED") return false;
+    throw;
+  }
+}
+
 // Readers of files pass over names that begin so; "_p=1" is a partition.
 bool isHidden(std::string_view name) {
   return name.starts_with('.') || (name.starts_with('_') && name.find('=') == std::string_view::npos);
@@ -27,7 +37,7 @@ bool isHidden(std::string_view name) {
 std::optional<std::string> tableAround(const Location& folder) {
   Location above = folder;
   while (!above.path.empty() && above.path != "/") {
-    if (isDirectory(above, delta::kLogFolder)) return above.path;
+    if (isTable(above)) return above.path;
     const size_t slash = above.path.rfind('/');
     const std::string_view name = std::string_view(above.path).substr(slash + 1);
     if (slash == std::string::npos || isHidden(name)) return std::nullopt;
