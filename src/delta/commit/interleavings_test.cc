@@ -341,8 +341,7 @@ void say(const char* what, const Tally& tally) {
 }
 
 // THALWEG_ALL_PHASES=1 lets statements stop before reading, writing and removing files, too, and takes
-// minutes: what they write there has names of its own, so that only VACUUM and readers can tell the
-// difference.
+// hours: what they write there has names of its own, so that only VACUUM and readers can tell the difference.
 Detail chosenDetail() {
   return std::getenv("THALWEG_ALL_PHASES") ? Detail::AllPhases : Detail::LogOnly;
 }
