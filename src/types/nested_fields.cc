@@ -29,6 +29,31 @@ DataTypePtr withEachField(const DataTypePtr& type, const std::function<void(Stru
   }
 }
 
+std::optional<std::string> emptyStructIn(const DataType& type) {
+  const auto below = [](const std::string& name, const DataType& inner) -> std::optional<std::string> {
+    const auto path = emptyStructIn(inner);
+    if (!path) return std::nullopt;
+    return path->empty() ? name : name + "." + *path;
+  };
+  switch (type.id()) {
+    case TypeId::Array:
+      return below("element", *type.element());
+    case TypeId::Map: {
+      auto path = below("key", *type.key());
+      return path ? path : below("value", *type.value());
+    }
+    case TypeId::Struct: {
+      if (type.fields().empty()) return std::string();
+      for (const StructField& field : type.fields()) {
+        if (auto path = below(field.name, *field.type)) return path;
+      }
+      return std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
 std::optional<std::string> repeatedName(const DataType& type, bool caseSensitive) {
   switch (type.id()) {
     case TypeId::Array:

@@ -7,6 +7,7 @@
 #include "delta/files/column_mapping.h"
 #include "delta/files/row_rules.h"
 #include "delta/snapshot/type_widening.h"
+#include "types/nested_fields.h"
 #include "types/schema_json.h"
 
 namespace thalweg::delta {
@@ -186,26 +187,13 @@ class SchemaMerger {
   bool changed_ = false;
 };
 
-// Parquet has no structs without fields.
-void refuseEmptyStructs(const DataType& type, const std::string& column) {
-  switch (type.id()) {
-    case TypeId::Array:
-      return refuseEmptyStructs(*type.element(), column + ".element");
-    case TypeId::Map:
-      refuseEmptyStructs(*type.key(), column + ".key");
-      return refuseEmptyStructs(*type.value(), column + ".value");
-    case TypeId::Struct:
-      break;
-    default:
-      return;
-  }
-  if (type.fields().empty() && !column.empty()) {
-    throw Error("DELTA_CANNOT_WRITE_EMPTY_SCHEMA.STRUCT_NO_FIELDS",
-                "The column " + column + " is a struct without fields, which no file can hold: leave it out.",
-                {{"columnPath", column}});
-  }
-  for (const StructField& field : type.fields())
-    refuseEmptyStructs(*field.type, column.empty() ? field.name : column + "." + field.name);
+// Parquet has no structs without fields. A table may have no column yet.
+void refuseEmptyStructs(const Schema& schema) {
+  const auto column = emptyStructIn(schema);
+  if (!column || column->empty()) return;
+  throw Error("DELTA_CANNOT_WRITE_EMPTY_SCHEMA.STRUCT_NO_FIELDS",
+              "The column " + *column + " is a struct without fields, which no file can hold: leave it out.",
+              {{"columnPath", *column}});
 }
 
 void refuseVoid(const std::vector<StructField>& fields) {
@@ -226,7 +214,7 @@ WriteSchemaPlan planWriteSchema(const Schema& table, const Schema& data, const W
   WriteSchemaPlan plan;
   plan.tableSchema =
       DataType::structOf(merger.mergeFields(table.fields(), data.fields(), "", &plan.dataColumns));
-  refuseEmptyStructs(*plan.tableSchema, "");
+  refuseEmptyStructs(*plan.tableSchema);
   plan.schemaChanged = merger.changed();
   if (plan.schemaChanged) plan.tableSchema = withRecordedTypeChanges(table, plan.tableSchema);
   return plan;
@@ -244,7 +232,7 @@ SchemaPtr newTableSchema(const Schema& data, const std::vector<std::string>& par
       fields.push_back({field.name, asNullable(field.type), true, field.metadata});
   }
   const SchemaPtr schema = DataType::structOf(std::move(fields));
-  refuseEmptyStructs(*schema, "");
+  refuseEmptyStructs(*schema);
   std::set<std::string> seen;
   for (const std::string& name : partitionColumns) {
     if (!seen.insert(toLowerAscii(name)).second) {

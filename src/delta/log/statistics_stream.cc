@@ -41,6 +41,8 @@ ParsedStatistics::~ParsedStatistics() = default;
 
 std::optional<std::string> ParsedStatistics::at(int64_t row, std::string_view addedPath) {
   while (!batch_ || row - batch_->firstRow >= batch_->numRows) {
+    // A file that lacks the struct lacks it in every batch.
+    if (batch_ && !batch_->stats) return std::nullopt;
     const auto rows = stream_.next();
     if (!rows) throwReplaced(path_);
     batch_ = std::make_unique<Batch>(rows, stream_.firstRowIndex());

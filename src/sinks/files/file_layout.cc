@@ -19,21 +19,6 @@ void checkNames(const Schema& schema) {
   if (const auto name = repeatedName(schema, /*caseSensitive=*/false)) throw twice(*name);
 }
 
-bool hasEmptyStruct(const DataType& type) {
-  switch (type.id()) {
-    case TypeId::Array:
-      return hasEmptyStruct(*type.element());
-    case TypeId::Map:
-      return hasEmptyStruct(*type.key()) || hasEmptyStruct(*type.value());
-    case TypeId::Struct:
-      return type.fields().empty() ||
-             std::any_of(type.fields().begin(), type.fields().end(),
-                         [](const StructField& field) { return hasEmptyStruct(*field.type); });
-    default:
-      return false;
-  }
-}
-
 int partitionColumn(const Schema& schema, const std::string& name) {
   const int index = schema.fieldIndex(name, /*caseSensitive=*/false);
   if (index < 0) {
@@ -71,7 +56,7 @@ int64_t maxRecordsOf(const Options& options) {
 FileLayout FileLayout::make(const FileOutputDefinition& format, const WriteDefinition& write,
                             const SchemaPtr& schema) {
   checkNames(*schema);
-  if (hasEmptyStruct(*schema)) {
+  if (emptyStructIn(*schema)) {
     throw Error("EMPTY_SCHEMA_NOT_SUPPORTED_FOR_DATASOURCE",
                 "Rows, or structs in them, that have no columns cannot be written as " + format.name +
                     ": select at least one.",
