@@ -7,6 +7,7 @@
 #include "connector/sink_file_log.h"
 #include "delta/log/log_files.h"
 #include "storage/file_uri.h"
+#include "storage/partition_folders.h"
 
 namespace thalweg {
 namespace {
@@ -29,18 +30,13 @@ bool isTable(const Location& folder) {
   }
 }
 
-// Readers of files pass over names that begin so; "_p=1" is a partition.
-bool isHidden(std::string_view name) {
-  return name.starts_with('.') || (name.starts_with('_') && name.find('=') == std::string_view::npos);
-}
-
 std::optional<std::string> tableAround(const Location& folder) {
   Location above = folder;
   while (!above.path.empty() && above.path != "/") {
     if (isTable(above)) return above.path;
     const size_t slash = above.path.rfind('/');
     const std::string_view name = std::string_view(above.path).substr(slash + 1);
-    if (slash == std::string::npos || isHidden(name)) return std::nullopt;
+    if (slash == std::string::npos || isHiddenName(name)) return std::nullopt;
     above.path.resize(slash);
   }
   return std::nullopt;
@@ -54,11 +50,11 @@ std::optional<std::string> findData(FileSystem& store, const std::string& folder
                                     int depth) {
   const auto entries = store.list(folder);
   for (const FileInfo& entry : entries) {
-    if (!entry.isDirectory && !isHidden(entry.name()) && isData(entry.name(), suffix)) return entry.path;
+    if (!entry.isDirectory && !isHiddenName(entry.name()) && isData(entry.name(), suffix)) return entry.path;
   }
   if (depth == kMaxDepth) return std::nullopt;
   for (const FileInfo& entry : entries) {
-    if (!entry.isDirectory || isHidden(entry.name())) continue;
+    if (!entry.isDirectory || isHiddenName(entry.name())) continue;
     if (auto found = findData(store, entry.path, suffix, depth + 1)) return found;
   }
   return std::nullopt;

@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "connector/sink_file_log.h"
 #include "storage/file_uri.h"
+#include "storage/partition_folders.h"
 
 namespace thalweg {
 namespace {
@@ -21,8 +22,7 @@ size_t partsOf(std::string_view path) {
 }
 
 bool ignored(std::string_view name) {
-  if (name.starts_with('_')) return name.find('=') == std::string_view::npos;
-  return name.starts_with('.') || name.ends_with("._COPYING_");
+  return isHiddenName(name) || (!name.starts_with('_') && name.ends_with("._COPYING_"));
 }
 
 class Lister {
